@@ -1,0 +1,2 @@
+//! The `ballast` binary.
+fn main() {}
