@@ -1,0 +1,44 @@
+//! `cargo xtask bench`: cases in, one row a figure out, each held against its bar.
+//!
+//! The measured code is the example `bench` of ballast-sim, built for release: it runs the cases that it is
+//! given and prints a [`row::Row`] as JSON a line. This verb builds and runs it, checks the rows, prints a table
+//! and writes the JSON array. Another program that prints such rows is another line in [`runner::RUNNERS`].
+
+mod row;
+mod runner;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::table;
+use row::Row;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Cases to measure; none named means all
+    #[arg(value_name = "CASE")]
+    cases: Vec<String>,
+    /// Write the rows to this file as one JSON array
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// The verb: false when a bar is missed. The rows are printed and written in any case.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let rows = runner::run(&args.cases)?;
+    println!("{}", lay_out(&rows));
+    if let Some(file) = &args.json {
+        let text = serde_json::to_string_pretty(&rows)? + "\n";
+        std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    let missed = rows.iter().filter(|row| row.holds == Some(false)).count();
+    let held = rows.iter().filter(|row| row.holds == Some(true)).count();
+    println!("{held} bars hold, {missed} are missed, {} rows have none", rows.len() - held - missed);
+    Ok(missed == 0)
+}
+
+fn lay_out(rows: &[Row]) -> String {
+    let cells: Vec<Vec<String>> = rows.iter().map(Row::cells).collect();
+    table::layout(&["case", "metric", "seen", "unit", "bar", "holds", "n", "spread", "peer"], &cells)
+}

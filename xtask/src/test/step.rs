@@ -1,0 +1,126 @@
+//! One step of a suite: a command or a function of ours, run with its output in sight and its tests counted.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use super::{Counts, Size};
+use crate::component::{Checked, Found};
+use crate::workspace;
+
+/// What a step can see of the run it is part of.
+pub(crate) struct Surroundings<'a> {
+    /// How much to run.
+    pub(crate) size: Size,
+    /// What was found on the machine.
+    pub(crate) components: &'a [Checked],
+}
+
+impl Surroundings<'_> {
+    /// The component of this name, when it was found.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.checked(name).is_some_and(|checked| matches!(checked.found, Found::Here { .. }))
+    }
+
+    /// The program of this component.
+    pub(crate) fn program(&self, name: &str) -> Option<&Path> {
+        match &self.checked(name)?.found {
+            Found::Here { path, .. } => path.as_deref(),
+            Found::Missing(_) => None,
+        }
+    }
+
+    fn checked(&self, name: &str) -> Option<&Checked> {
+        self.components.iter().find(|checked| checked.component.name == name)
+    }
+
+    /// What every command of a suite sees in its environment.
+    fn prepare(&self, command: &mut Command) {
+        command.env("BALLAST_TEST_SIZE", self.size.word()).stdin(Stdio::null());
+        if let Some(browser) = self.program("Chromium") {
+            command.env("BALLAST_CHROMIUM", browser);
+        }
+    }
+}
+
+/// A part of a suite.
+pub(crate) struct Step {
+    /// Its name within the suite.
+    pub(crate) name: &'static str,
+    /// The component without which it cannot run.
+    pub(crate) needs: Option<&'static str>,
+    /// What it does.
+    pub(crate) work: Work,
+}
+
+/// How a step works.
+pub(crate) enum Work {
+    /// cargo with these arguments; success is one passed test.
+    Check(&'static [&'static str]),
+    /// cargo with these arguments; the test harness prints how many passed.
+    Tests(&'static [&'static str]),
+    /// A function of ours that counts for itself.
+    Own(fn(&Surroundings<'_>) -> Result<Counts>),
+}
+
+/// What came of a step.
+pub(crate) enum Ran {
+    /// It ran, and this was counted.
+    Counted(Counts),
+    /// It could not run: the named component is missing.
+    Without(&'static str),
+}
+
+impl Step {
+    /// Runs the step; an error of the step itself is one failed test.
+    pub(crate) fn run(&self, suite: &str, surroundings: &Surroundings<'_>) -> Ran {
+        if let Some(component) = self.needs.filter(|name| !surroundings.has(name)) {
+            println!("== {suite}: {}: not run, {component} is missing", self.name);
+            return Ran::Without(component);
+        }
+        println!("== {suite}: {}", self.name);
+        let counted = match &self.work {
+            Work::Check(args) => check(workspace::cargo().args(*args), surroundings),
+            Work::Tests(args) => tests(workspace::cargo().args(*args), surroundings),
+            Work::Own(work) => work(surroundings),
+        };
+        Ran::Counted(counted.unwrap_or_else(|error| {
+            println!("error: {error:#}");
+            Counts::failed(1)
+        }))
+    }
+}
+
+/// A command that is one test: it succeeds or it does not.
+pub(crate) fn check(command: &mut Command, surroundings: &Surroundings<'_>) -> Result<Counts> {
+    surroundings.prepare(command);
+    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+    Ok(if status.success() { Counts::passed(1) } else { Counts::failed(1) })
+}
+
+/// A command whose test harness prints its counts; its lines are passed on as they come.
+pub(crate) fn tests(command: &mut Command, surroundings: &Surroundings<'_>) -> Result<Counts> {
+    surroundings.prepare(command);
+    let mut child =
+        command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot run {command:?}"))?;
+    let output = child.stdout.take().context("the output was piped")?;
+    let mut counts = Counts::default();
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line.context("cannot read the output of the tests")?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        counts.read(&line);
+    }
+    let status = child.wait()?;
+    if !status.success() && counts.failed == 0 {
+        println!("error: {command:?} ended with {status}");
+        counts.failed = 1;
+    }
+    if counts.ran_nothing() {
+        println!("error: {command:?} ran no test");
+        counts.failed = 1;
+    }
+    Ok(counts)
+}

@@ -1,0 +1,54 @@
+//! The table of suites: what `cargo xtask test` knows how to run.
+//!
+//! A new suite is a new row here; what it needs from the machine is a row in the table of components.
+
+use super::deny;
+use super::step::{Step, Work};
+use crate::tidy;
+
+/// A named part of the tests.
+pub(crate) struct Suite {
+    /// What is written on the command line.
+    pub(crate) name: &'static str,
+    /// What it proves, in a line.
+    pub(crate) about: &'static str,
+    /// What it runs, in order; one that fails does not stop the next.
+    pub(crate) steps: &'static [Step],
+}
+
+const fn step(name: &'static str, work: Work) -> Step {
+    Step { name, needs: None, work }
+}
+
+/// Every suite of this release.
+pub(crate) const SUITES: &[Suite] = &[Suite {
+    name: "unit",
+    about: "form, lints, manners, dependencies, and the tests of the core and of this tool",
+    steps: &[
+        step("rustfmt", Work::Check(&["fmt", "--all", "--check"])),
+        step("tidy", Work::Own(|_| tidy::count())),
+        step(
+            "clippy",
+            Work::Check(&[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--all-features",
+                "--",
+                "--deny=warnings",
+            ]),
+        ),
+        Step { name: "cargo-deny", needs: Some("cargo-deny"), work: Work::Own(deny::run) },
+        step(
+            "tests",
+            Work::Tests(&["test", "--no-fail-fast", "-pballast-core", "-pxtask", "--all-features"]),
+        ),
+    ],
+}];
+
+/// The table in words, for `--help`.
+pub(super) fn long_help() -> String {
+    let rows: Vec<String> =
+        SUITES.iter().map(|suite| format!("  {:<8} {}", suite.name, suite.about)).collect();
+    format!("Suites to run; none named means all:\n\n{}", rows.join("\n"))
+}
