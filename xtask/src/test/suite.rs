@@ -41,7 +41,14 @@ pub(crate) const SUITES: &[Suite] = &[Suite {
         Step { name: "cargo-deny", needs: Some("cargo-deny"), work: Work::Own(deny::run) },
         step(
             "tests",
-            Work::Tests(&["test", "--no-fail-fast", "-pballast-core", "-pxtask", "--all-features"]),
+            Work::Tests(&[
+                "test",
+                "--no-fail-fast",
+                "-pballast-core",
+                "-pballast-fuzz",
+                "-pxtask",
+                "--all-features",
+            ]),
         ),
     ],
 }];

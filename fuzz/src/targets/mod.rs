@@ -1,0 +1,24 @@
+//! What is tried: every door through which bytes come in.
+//!
+//! A new target is a file with a function and a row in [`TARGETS`], with a folder of small inputs, good and bad,
+//! to start from. A target asserts what must hold of any input; that it returns at all is always asserted.
+
+mod self_check;
+
+/// A door.
+pub(crate) struct Target {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// What is done with an input.
+    pub(crate) run: fn(&[u8]),
+    /// Folders of inputs to start from, from the root of the clone; crashers go to the first.
+    pub(crate) corpus: &'static [&'static str],
+    /// Words that this door knows, beside those that are tried everywhere.
+    pub(crate) tokens: &'static [&'static str],
+}
+
+/// Every door.
+pub(crate) const TARGETS: &[Target] = &[];
+
+/// Targets that fail on purpose: they show that this tool sees what it is there for.
+pub(crate) const SELF_CHECKS: &[Target] = self_check::TARGETS;
