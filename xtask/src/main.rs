@@ -3,6 +3,7 @@
 
 mod bench;
 mod component;
+mod docs;
 mod generate;
 mod table;
 mod test;

@@ -32,6 +32,18 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// The folder of build results, which the environment or cargo's configuration may put anywhere.
+pub(crate) fn target() -> Result<PathBuf> {
+    #[derive(serde::Deserialize)]
+    struct Metadata {
+        target_directory: PathBuf,
+    }
+    let told = cargo().args(["metadata", "--format-version=1", "--no-deps"]).output();
+    let told = told.context("cannot run cargo metadata")?;
+    let metadata: Metadata = serde_json::from_slice(&told.stdout).context("cannot read cargo metadata")?;
+    Ok(metadata.target_directory)
+}
+
 /// Free space in GiB on the disk that holds `path`, or that will hold it once it is made.
 pub(crate) fn free_gib(path: &Path) -> Result<u64> {
     let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));

@@ -18,7 +18,7 @@ use clap::ValueEnum;
 
 pub(crate) use counts::Counts;
 use outcome::Outcome;
-use step::Surroundings;
+pub(crate) use step::Surroundings;
 use suite::{SUITES, Suite};
 
 use crate::component;

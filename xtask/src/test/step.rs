@@ -39,6 +39,7 @@ impl Surroundings<'_> {
     /// What every command of a suite sees in its environment.
     fn prepare(&self, command: &mut Command) {
         command.env("BALLAST_TEST_SIZE", self.size.word()).stdin(Stdio::null());
+        command.env("RUSTDOCFLAGS", "--deny=warnings");
         if let Some(browser) = self.program("Chromium") {
             command.env("BALLAST_CHROMIUM", browser);
         }

@@ -4,7 +4,7 @@
 
 use super::deny;
 use super::step::{Step, Work};
-use crate::tidy;
+use crate::{docs, generate, tidy};
 
 /// A named part of the tests.
 pub(crate) struct Suite {
@@ -16,42 +16,38 @@ pub(crate) struct Suite {
     pub(crate) steps: &'static [Step],
 }
 
-const fn step(name: &'static str, work: Work) -> Step {
-    Step { name, needs: None, work }
-}
-
 /// Every suite of this release.
-pub(crate) const SUITES: &[Suite] = &[Suite {
+pub(crate) const SUITES: &[Suite] = &[UNIT, DOCS];
+
+const UNIT: Suite = Suite {
     name: "unit",
-    about: "form, lints, manners, dependencies, and the tests of the core and of this tool",
+    about: "form, lints, manners, dependencies, and the tests of the core and of the tools",
     steps: &[
         step("rustfmt", Work::Check(&["fmt", "--all", "--check"])),
         step("tidy", Work::Own(|_| tidy::count())),
-        step(
-            "clippy",
-            Work::Check(&[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--all-features",
-                "--",
-                "--deny=warnings",
-            ]),
-        ),
+        step("clippy", Work::Check(CLIPPY)),
         Step { name: "cargo-deny", needs: Some("cargo-deny"), work: Work::Own(deny::run) },
-        step(
-            "tests",
-            Work::Tests(&[
-                "test",
-                "--no-fail-fast",
-                "-pballast-core",
-                "-pballast-fuzz",
-                "-pxtask",
-                "--all-features",
-            ]),
-        ),
+        step("tests", Work::Tests(UNIT_TESTS)),
     ],
-}];
+};
+const CLIPPY: &[&str] =
+    &["clippy", "--quiet", "--workspace", "--all-targets", "--all-features", "--", "--deny=warnings"];
+const UNIT_TESTS: &[&str] =
+    &["test", "--no-fail-fast", "--all-features", "-pballast-core", "-pballast-fuzz", "-pxtask"];
+
+const DOCS: Suite = Suite {
+    name: "docs",
+    about: "no derived page is stale, and every command in a page does what the page says",
+    steps: &[
+        step("generated files", Work::Own(|_| generate::check())),
+        step("commands", Work::Own(docs::run)),
+        step("rustdoc", Work::Check(&["doc", "--quiet", "--workspace", "--no-deps", "--all-features"])),
+    ],
+};
+
+const fn step(name: &'static str, work: Work) -> Step {
+    Step { name, needs: None, work }
+}
 
 /// The table in words, for `--help`.
 pub(super) fn long_help() -> String {
