@@ -1,1 +1,18 @@
-//! The pure heart of Ballast.
+//! The pure heart of Ballast: observations go in, one plan comes out, and nothing here touches the world.
+//!
+//! ```text
+//! observe ──▶ Snapshot ──▶ wishes ──▶ grant ──▶ Plan ──▶ check ──▶ apply ──▶ record
+//! ```
+//!
+//! No clock, no randomness, no input or output, no hash order: the live runner and the simulator call the very same
+//! functions, and a replay gives the very same bytes.
+
+pub mod grant;
+pub mod kube;
+pub mod observation;
+pub mod plan;
+pub mod policy;
+pub mod procedure;
+pub mod units;
+pub mod view;
+pub mod wish;

@@ -1,0 +1,51 @@
+//! Grants: who gets what, and where.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kube::Name;
+use crate::wish::Scaler;
+
+/// What a workload gets of its wish.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Grant {
+    /// Which scaler wished.
+    pub scaler: Scaler,
+    /// Namespace of the workload.
+    pub namespace: Name,
+    /// Name of the workload.
+    pub workload: Name,
+    /// Units it may have in all.
+    pub units: u32,
+    /// Where the units that are not there yet will be.
+    pub places: Vec<Place>,
+}
+
+/// Units of a grant in one place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Place {
+    /// The kind of capacity.
+    pub capacity: Capacity,
+    /// The pool, where it is one of ours.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub pool: Name,
+    /// How many units.
+    pub units: u32,
+}
+
+/// The kinds of capacity, in the order in which they are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Capacity {
+    /// Free on nodes that are ready.
+    Free,
+    /// On nodes that are starting.
+    Starting,
+    /// On instances that are stopped.
+    Stopped,
+    /// On instances that can be made.
+    Creatable,
+}

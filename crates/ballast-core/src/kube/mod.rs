@@ -1,0 +1,106 @@
+//! Slim Kubernetes types: only the fields that Ballast reads, in the spelling of the Kubernetes API.
+//!
+//! They read what `kubectl get -o json|yaml` prints and what a watch sends. Unknown fields are ignored: a newer server
+//! may send more than we know.
+
+mod node;
+mod pdb;
+mod pod;
+mod selector;
+mod volume;
+
+pub use node::{Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
+pub use pdb::{PdbSpec, PdbStatus, PodDisruptionBudget};
+pub use pod::{
+    Affinity, Container, ContainerPort, ContainerRestartPolicy, DoNotSchedule, Phase, Pod, PodAffinityTerm, PodAffinityTerms,
+    PodCondition, PodSpec, PodStatus, PodVolume, Requests, Toleration, TolerationOperator, TopologySpread,
+};
+pub use selector::{LabelSelector, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm};
+pub use volume::{
+    DaemonSet, DaemonSetSpec, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, PodTemplate, PriorityClass,
+    VolumeNodeAffinity,
+};
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Time;
+
+/// A name, shared rather than copied.
+pub type Name = Arc<str>;
+
+/// Labels or annotations, in order of their keys.
+pub type Labels = BTreeMap<Name, Name>;
+
+/// The metadata that Ballast reads of every Kubernetes object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Meta {
+    /// Name within the namespace.
+    pub name: Name,
+    /// Namespace; empty for cluster-scoped objects.
+    #[serde(skip_serializing_if = "str_is_empty")]
+    pub namespace: Name,
+    /// Identity: a new object of the same name has another one.
+    #[serde(skip_serializing_if = "str_is_empty")]
+    pub uid: Name,
+    /// Version of the object, opaque; the precondition of every write.
+    #[serde(skip_serializing_if = "str_is_empty")]
+    pub resource_version: Name,
+    /// Labels, shared between pods of one template.
+    #[serde(skip_serializing_if = "labels_are_empty")]
+    pub labels: Arc<Labels>,
+    /// Annotations.
+    #[serde(skip_serializing_if = "labels_are_empty")]
+    pub annotations: Arc<Labels>,
+    /// Owners; at most one is the controller.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owner_references: Vec<OwnerReference>,
+    /// When the object was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub creation_timestamp: Option<Time>,
+    /// When deletion was asked for (for a pod: when its grace period ends).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion_timestamp: Option<Time>,
+}
+
+/// An owner of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OwnerReference {
+    /// Kind of the owner, such as `ReplicaSet`.
+    pub kind: Name,
+    /// Its name.
+    pub name: Name,
+    /// Its identity.
+    pub uid: Name,
+    /// Whether it is the managing controller.
+    pub controller: bool,
+}
+
+impl Meta {
+    /// The controller that would make the object anew.
+    pub fn controller(&self) -> Option<&OwnerReference> {
+        self.owner_references.iter().find(|owner| owner.controller)
+    }
+
+    /// The value of an annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.get(key).map(|value| &**value)
+    }
+
+    /// The value of a label.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.labels.get(key).map(|value| &**value)
+    }
+}
+
+fn str_is_empty(text: &Name) -> bool {
+    text.is_empty()
+}
+
+fn labels_are_empty(labels: &Arc<Labels>) -> bool {
+    labels.is_empty()
+}

@@ -1,0 +1,119 @@
+//! Kubernetes objects as the engine takes them in.
+
+use crate::kube::{
+    DaemonSet, Name, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass,
+};
+use crate::policy::{ClusterPolicy, VmPool};
+
+/// A Kubernetes object of a kind that Ballast reads.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Object {
+    /// A node.
+    Node(Node),
+    /// A pod.
+    Pod(Pod),
+    /// A disruption budget.
+    PodDisruptionBudget(PodDisruptionBudget),
+    /// A volume.
+    PersistentVolume(PersistentVolume),
+    /// A claim.
+    PersistentVolumeClaim(PersistentVolumeClaim),
+    /// A daemon set.
+    DaemonSet(DaemonSet),
+    /// A priority class.
+    PriorityClass(PriorityClass),
+    /// The cluster's policy.
+    ClusterPolicy(ClusterPolicy),
+    /// A pool.
+    VmPool(VmPool),
+}
+
+/// The kinds of [`Object`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ObjectKind {
+    /// Nodes.
+    Node,
+    /// Pods.
+    Pod,
+    /// Disruption budgets.
+    PodDisruptionBudget,
+    /// Volumes.
+    PersistentVolume,
+    /// Claims.
+    PersistentVolumeClaim,
+    /// Daemon sets.
+    DaemonSet,
+    /// Priority classes.
+    PriorityClass,
+    /// The cluster's policy.
+    ClusterPolicy,
+    /// Pools.
+    VmPool,
+}
+
+/// One change of a Kubernetes object, as a watch tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// It was made or changed; this is its whole new state.
+    Applied(Object),
+    /// It is gone.
+    Deleted(ObjectKey),
+}
+
+/// Names an object of a known kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey {
+    /// Namespace; empty for cluster-scoped kinds.
+    pub namespace: Name,
+    /// Name.
+    pub name: Name,
+    /// Identity; empty where the teller did not know it.
+    pub uid: Name,
+}
+
+impl ObjectKind {
+    /// Every kind.
+    pub const ALL: [Self; 9] = [
+        Self::Node,
+        Self::Pod,
+        Self::PodDisruptionBudget,
+        Self::PersistentVolume,
+        Self::PersistentVolumeClaim,
+        Self::DaemonSet,
+        Self::PriorityClass,
+        Self::ClusterPolicy,
+        Self::VmPool,
+    ];
+
+    /// Its name in the API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Node => "Node",
+            Self::Pod => "Pod",
+            Self::PodDisruptionBudget => "PodDisruptionBudget",
+            Self::PersistentVolume => "PersistentVolume",
+            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
+            Self::DaemonSet => "DaemonSet",
+            Self::PriorityClass => "PriorityClass",
+            Self::ClusterPolicy => "ClusterPolicy",
+            Self::VmPool => "VmPool",
+        }
+    }
+}
+
+impl Object {
+    /// Its kind.
+    pub fn kind(&self) -> ObjectKind {
+        match self {
+            Self::Node(_) => ObjectKind::Node,
+            Self::Pod(_) => ObjectKind::Pod,
+            Self::PodDisruptionBudget(_) => ObjectKind::PodDisruptionBudget,
+            Self::PersistentVolume(_) => ObjectKind::PersistentVolume,
+            Self::PersistentVolumeClaim(_) => ObjectKind::PersistentVolumeClaim,
+            Self::DaemonSet(_) => ObjectKind::DaemonSet,
+            Self::PriorityClass(_) => ObjectKind::PriorityClass,
+            Self::ClusterPolicy(_) => ObjectKind::ClusterPolicy,
+            Self::VmPool(_) => ObjectKind::VmPool,
+        }
+    }
+}

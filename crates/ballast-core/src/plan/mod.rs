@@ -1,0 +1,36 @@
+//! The plan: an immutable value that leaves no choice for later, and a report of what was not done and why.
+
+mod action;
+mod reason;
+mod report;
+
+pub use action::{Action, ActionId, ActionKind, Precondition, Target, TargetKind};
+pub use reason::{
+    ActionCode, HoldReason, Input, Limit, Misfit, PodBlock, Reason, SkipReason, Subject, UnsafeToRemove, WaitingOn,
+};
+pub use report::{Candidate, Hold, Infeasible, PromiseNote, Report, Severity, Skip, Step, Unmodelled, Waiting};
+
+use serde::{Deserialize, Serialize};
+
+use crate::grant::Grant;
+use crate::units::Time;
+use crate::wish::Wish;
+
+/// What shall be done, decided at one instant from one snapshot. Applying it makes no further choice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Plan {
+    /// Version of this form.
+    pub schema_version: u32,
+    /// The instant it was made for.
+    pub now: Time,
+    /// What is done, in an order that may be kept from first to last.
+    pub actions: Vec<Action>,
+    /// What each workload asked for.
+    pub wishes: Vec<Wish>,
+    /// What each workload gets, and where.
+    pub grants: Vec<Grant>,
+    /// What is not done, and why.
+    pub report: Report,
+}

@@ -1,0 +1,442 @@
+//! Reasons: enums, worded once, that serve as report entries, metric labels and documentation.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kube::Name;
+use crate::observation::ErrorClass;
+use crate::units::{Money, Share, Span, Time};
+
+/// Why an action is done: the rule, its inputs with their age, and the limit that bound it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reason {
+    /// The rule.
+    pub code: ActionCode,
+    /// The rule in words, with its numbers.
+    pub message: String,
+    /// What it was decided from.
+    pub inputs: Vec<Input>,
+    /// The limit that kept it from being more, if one did.
+    pub limit: Option<Limit>,
+}
+
+/// The rules that lead to actions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum ActionCode {
+    /// Pods wait that fit nowhere.
+    PendingPods,
+    /// A gang waits that fits nowhere.
+    PendingGang,
+    /// The pool is below its minimum.
+    BelowMinimum,
+    /// The headroom is not there.
+    Headroom,
+    /// A workload's wish was granted.
+    Granted,
+    /// The node has been unneeded for long enough.
+    Unneeded,
+    /// The node's work has ended while it was cordoned.
+    Completed,
+    /// The pool is above its maximum.
+    AboveMaximum,
+    /// The instance never became a usable node.
+    NeverJoined,
+    /// A gang could not be completed by its deadline; its part is given back.
+    GangGivenUp,
+    /// Our own cordon is not needed any more.
+    CordonNotNeeded,
+    /// A workload makes room for another.
+    Yielded,
+}
+
+/// One number that a decision was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Input {
+    /// What it is.
+    pub name: Name,
+    /// Its value.
+    pub value: serde_json::Value,
+    /// How old it was.
+    pub age_seconds: f64,
+}
+
+/// The limits that bind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Limit {
+    /// The pool's `max`.
+    PoolMax,
+    /// The pool's `min`.
+    PoolMin,
+    /// The cluster's nodes.
+    Nodes,
+    /// The cluster's cores.
+    Cores,
+    /// The cluster's memory.
+    Memory,
+    /// The cluster's GPUs of a model (`*`: all).
+    Gpus(Name),
+    /// The cluster's cost per hour.
+    CostPerHour,
+    /// The growth budget.
+    Growth,
+    /// The removal budget of the pool.
+    PoolRemovalBudget,
+    /// The removal budget of the cluster.
+    ClusterRemovalBudget,
+}
+
+/// What a report entry speaks of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Subject {
+    /// The whole cluster.
+    Cluster,
+    /// A pool.
+    Pool {
+        /// Its name.
+        name: Name,
+    },
+    /// A node.
+    Node {
+        /// Its name.
+        name: Name,
+    },
+    /// An instance.
+    Instance {
+        /// Its name.
+        name: Name,
+    },
+    /// Pods of one class: alike in shape and constraints.
+    Pods {
+        /// Their namespace.
+        namespace: Name,
+        /// The workload they belong to, or the pod's own name.
+        workload: Name,
+        /// The name of the first of them.
+        name: Name,
+        /// How many.
+        count: u32,
+    },
+    /// A workload that wishes.
+    Workload {
+        /// Its namespace.
+        namespace: Name,
+        /// Its name.
+        name: Name,
+    },
+}
+
+/// Why nothing is done about a subject, deliberately.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum HoldReason {
+    /// A source is unsynced, failed, old, torn or suddenly empty: unknown, never zero.
+    SourceUnknown {
+        /// The source.
+        source: String,
+        /// What is wrong with it.
+        why: SourceTrouble,
+    },
+    /// Paused by a person.
+    Paused {
+        /// Their words.
+        reason: Name,
+    },
+    /// `Enforce` without a node limit and a cost limit.
+    LimitsNotSet,
+    /// Too many nodes are unwell.
+    HealthGate {
+        /// How many are unwell.
+        unready: u32,
+        /// Of how many.
+        managed: u32,
+    },
+    /// The budget for removals is spent.
+    RemovalBudget {
+        /// Which limit bound.
+        limit: Limit,
+    },
+    /// The budget for growth is spent.
+    GrowthBudget,
+    /// A node was added a short while ago.
+    CoolDown,
+    /// The count of steps for one plan was used up; the rest follows next time.
+    StepsUsedUp,
+    /// The check found a broken promise in the plan; it is not applied.
+    PlanRefused,
+    /// Another autoscaler acts on the same target.
+    Conflict {
+        /// Who.
+        with: Name,
+    },
+}
+
+/// What is wrong with a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum SourceTrouble {
+    /// It has not answered yet.
+    NotSynced,
+    /// It failed.
+    Failed(ErrorClass),
+    /// Its answer is too old.
+    Stale(Span),
+    /// It shrank suddenly and no second look has agreed yet.
+    SuddenlyShrunk,
+}
+
+/// Why an option was passed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum SkipReason {
+    /// A limit is reached.
+    AtLimit {
+        /// Which.
+        limit: Limit,
+    },
+    /// A launch failed; it is tried again later.
+    BackOff {
+        /// How it failed.
+        class: ErrorClass,
+        /// When it is tried again.
+        until: Time,
+    },
+    /// Launch after launch never joined.
+    Quarantined {
+        /// Launches in a row.
+        strikes: u32,
+    },
+    /// The pool is paused.
+    Paused,
+    /// The pool's document allows no more than it does.
+    Mode,
+    /// A node of the pool would not do.
+    DoesNotFit {
+        /// Why not.
+        misfit: Misfit,
+    },
+    /// Only a part of the gang could be served.
+    PartOfGang {
+        /// How many of its members.
+        members: u32,
+    },
+    /// Another pool served better.
+    NotBest {
+        /// Which.
+        chosen: Name,
+    },
+    /// Nothing can be made and nothing is stopped that could be started.
+    NothingToStart,
+    /// The pool's instances are not known.
+    Unknown,
+}
+
+/// Why a pod does not fit a node, in the order in which the scheduler asks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Misfit {
+    /// The node is cordoned.
+    Unschedulable,
+    /// A taint that it does not bear.
+    Taint(Name),
+    /// The node selector or node affinity does not match.
+    NodeAffinity,
+    /// A volume is bound to another zone or node.
+    Volume,
+    /// A port of the node is taken.
+    HostPort,
+    /// Too little of this.
+    Resource(Name),
+    /// No device with enough free share, or not enough free devices.
+    GpuDevices,
+    /// Required affinity to other pods.
+    PodAffinity,
+    /// Required distance from other pods.
+    PodAntiAffinity,
+    /// The spread would become too uneven.
+    TopologySpread,
+}
+
+/// Why a node is not removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum UnsafeToRemove {
+    /// No pool of ours.
+    NotManaged,
+    /// The pool's document says no.
+    ScaleDownOff,
+    /// Annotated so.
+    DoNotDisrupt,
+    /// It runs the control plane or Ballast itself.
+    ControlPlane,
+    /// The pool would fall below its minimum.
+    AtMinimum,
+    /// It is in use.
+    Utilised {
+        /// Share of the scarcest.
+        share: Share,
+    },
+    /// It has not been unneeded for long enough.
+    TooSoon {
+        /// When it will have been.
+        at: Time,
+    },
+    /// A pod must stay.
+    PodBlocks {
+        /// The pod.
+        pod: Name,
+        /// Its namespace.
+        namespace: Name,
+        /// Why it must stay.
+        why: PodBlock,
+    },
+    /// Its pods fit nowhere else.
+    NoPlaceFor {
+        /// The first pod that fits nowhere.
+        pod: Name,
+        /// Its namespace.
+        namespace: Name,
+    },
+    /// A granted pod or gang will need it.
+    NeededByGrant,
+    /// It would have to be started again too soon to save anything.
+    DoesNotPay {
+        /// What would be saved.
+        saves: Money,
+        /// What stopping and starting cost.
+        costs: Money,
+    },
+    /// A budget is spent.
+    Budget {
+        /// Which.
+        limit: Limit,
+    },
+    /// A node was added to the pool a short while ago.
+    CoolDown {
+        /// Until when.
+        until: Time,
+    },
+    /// Too much of the pool is unwell.
+    HealthGate,
+    /// It is on its way already.
+    BeingRemoved,
+    /// Its instance is not known.
+    InstanceUnknown,
+    /// Someone else cordoned it.
+    CordonedByOther,
+}
+
+/// Why a pod must stay where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum PodBlock {
+    /// It has no controller that would make it anew.
+    Bare,
+    /// Annotated `karpenter.sh/do-not-disrupt` or `ballast.dev/do-not-disrupt`.
+    DoNotDisrupt,
+    /// Annotated `cluster-autoscaler.kubernetes.io/safe-to-evict: "false"`.
+    NotSafeToEvict,
+    /// It has local data.
+    LocalStorage,
+    /// A system pod without a disruption budget.
+    System,
+    /// A disruption budget allows none.
+    DisruptionBudget,
+    /// A member of a running gang.
+    GangMember,
+    /// It shall run to its end.
+    OnCompletion,
+    /// Bound a moment ago; not seen running yet.
+    Starting,
+}
+
+/// What a subject waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum WaitingOn {
+    /// It fits on what is there: the scheduler will place it.
+    Scheduler {
+        /// How many of them fit.
+        count: u32,
+    },
+    /// Nodes that are starting.
+    Starting {
+        /// How many of them wait for those.
+        count: u32,
+        /// The pool that starts.
+        pool: Name,
+        /// When they should be ready.
+        ready_at: Time,
+    },
+    /// Nodes that this plan starts.
+    Planned {
+        /// How many of them wait for those.
+        count: u32,
+        /// The pool.
+        pool: Name,
+    },
+    /// The other members of its gang.
+    Gang {
+        /// Members that are there.
+        present: u32,
+        /// Members needed.
+        needed: u32,
+    },
+    /// A drain.
+    Drain {
+        /// Pods that are still there.
+        pods: u32,
+    },
+    /// The end of the work on a cordoned node.
+    Completion {
+        /// Pods that are still there.
+        pods: u32,
+    },
+    /// A gate on the pod that somebody else opens.
+    SchedulingGate,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unschedulable => f.write_str("the node is cordoned"),
+            Self::Taint(key) => write!(f, "taint `{key}` is not tolerated"),
+            Self::NodeAffinity => f.write_str("node selector or affinity does not match"),
+            Self::Volume => f.write_str("a volume is bound to another place"),
+            Self::HostPort => f.write_str("a host port is taken"),
+            Self::Resource(name) => write!(f, "not enough {name}"),
+            Self::GpuDevices => f.write_str("no GPU device with enough free"),
+            Self::PodAffinity => f.write_str("required pod affinity is not met"),
+            Self::PodAntiAffinity => f.write_str("pod anti-affinity forbids it"),
+            Self::TopologySpread => f.write_str("the spread would become too uneven"),
+        }
+    }
+}
+
+impl fmt::Display for PodBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bare => "has no controller that would make it anew",
+            Self::DoNotDisrupt => "is annotated do-not-disrupt",
+            Self::NotSafeToEvict => "is annotated safe-to-evict: false",
+            Self::LocalStorage => "has local data",
+            Self::System => "is a system pod without a disruption budget",
+            Self::DisruptionBudget => "is covered by a disruption budget that allows none",
+            Self::GangMember => "is a member of a running gang",
+            Self::OnCompletion => "shall run to its end",
+            Self::Starting => "was bound a moment ago",
+        })
+    }
+}

@@ -1,0 +1,289 @@
+//! `VmPool`: alike nodes on virtual machines.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Mode, Pause, RemovalBudget};
+use crate::kube::{LabelSelector, Labels, Name, Taint};
+use crate::units::{Money, Quantity, Share, Span};
+
+/// Alike nodes on virtual machines that Ballast starts, creates, drains, stops and deletes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VmPoolSpec {
+    /// Lowers the cluster's mode for this pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// What is held still in this pool.
+    #[serde(default)]
+    pub pause: Pause,
+    /// Which nodes and instances belong to it.
+    #[serde(default)]
+    pub members: Members,
+    /// Who runs its machines.
+    pub provider: Provider,
+    /// What a new node will look like.
+    pub template: NodeTemplate,
+    /// Fewest nodes.
+    #[serde(default)]
+    pub min: u32,
+    /// Most nodes, counting what starts and what ends.
+    pub max: u32,
+    /// Whether machines may be created, or only those that exist be started. Default true.
+    #[serde(default = "yes")]
+    pub create: bool,
+    /// What it costs.
+    #[serde(default)]
+    pub price: Price,
+    /// How long things take.
+    #[serde(default)]
+    pub times: Times,
+    /// What *stop* means. Default `Deallocate`.
+    #[serde(default)]
+    pub stop: StopMode,
+    /// How it competes with other pools.
+    #[serde(default)]
+    pub strategy: Strategy,
+    /// Higher is preferred under `Priority`.
+    #[serde(default)]
+    pub priority: i32,
+    /// Pools of one balance group that are alike in price and template grow evenly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balance_group: Option<Name>,
+    /// Room kept free for what may come.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headroom: Vec<Headroom>,
+    /// When and how nodes go.
+    #[serde(default)]
+    pub scale_down: ScaleDown,
+    /// Other sizes at other times; the last that holds wins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schedule: Vec<ScheduleWindow>,
+    /// A removal budget of its own, beside the cluster's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<RemovalBudget>,
+}
+
+/// Which nodes and instances belong to a pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Members {
+    /// Nodes by label; absent selects none by label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<LabelSelector>,
+    /// The provider's group (scale set, Auto Scaling group) whose instances belong to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<Name>,
+    /// Nodes and instances whose name starts so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_prefix: Option<Name>,
+}
+
+/// Who runs a pool's machines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Provider {
+    /// `Simulated`, `Scripted`, `Azure`, `Aws`, `Aliyun`, `External`, `Exec` or `ExternalGrpc`.
+    pub kind: Name,
+    /// What the provider needs to know, in its own words.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<Name, Name>,
+}
+
+/// What a new node will look like.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NodeTemplate {
+    /// What pods may use, by resource name; `pods` defaults to 110.
+    pub allocatable: BTreeMap<Name, Quantity>,
+    /// Labels of the node, besides hostname, zone and instance type, which are added.
+    #[serde(skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
+    /// Taints of the node.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taints: Vec<Taint>,
+    /// Taints that it has only while it starts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub startup_taints: Vec<Taint>,
+    /// Model of its GPUs, where `allocatable` has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_model: Option<Name>,
+    /// Instance type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance_type: Option<Name>,
+    /// Zones it can be made in; empty means one zone without a name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<Name>,
+}
+
+/// What a node costs, in the currency of the ClusterPolicy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Price {
+    /// While it runs; unknown counts as the dearest known pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_hour: Option<Money>,
+    /// While it is stopped: its disk.
+    pub stopped_per_hour: Money,
+    /// Its capacity can be reclaimed by the cloud.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub spot: bool,
+}
+
+/// How long things take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Times {
+    /// From the start request to a ready node, usually. Default 3 minutes.
+    pub boot: Span,
+    /// What has not joined by then is released and the pool backed off. Default 15 minutes.
+    pub boot_deadline: Span,
+    /// From the stop request to stopped, usually. Default 1 minute.
+    pub stop: Span,
+    /// How long a drain may take before it is given up and the node uncordoned. Default 15 minutes.
+    pub drain_deadline: Span,
+    /// How long a gang may hold a partial set of nodes before they are given back. Default 30 minutes.
+    pub gang_deadline: Span,
+}
+
+/// What *stop* means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum StopMode {
+    /// The machine keeps its disk and name and costs only its disk.
+    #[default]
+    Deallocate,
+    /// The machine is gone.
+    Delete,
+}
+
+/// How a pool is chosen when several could serve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Strategy {
+    /// The lowest price for what is placed; then the least waste (default).
+    #[default]
+    Price,
+    /// The least unused share on the new nodes; then the price.
+    LeastWaste,
+    /// The highest `priority`; then the price.
+    Priority,
+}
+
+/// Room kept free for what may come: as if `count` pods of this shape waited, at the lowest priority.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Headroom {
+    /// Requests of one unit.
+    pub requests: BTreeMap<Name, Quantity>,
+    /// How many units.
+    pub count: u32,
+}
+
+/// When and how nodes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ScaleDown {
+    /// Whether nodes go at all. Default true.
+    pub enabled: bool,
+    /// How long a node must have been unneeded; at least twice the boot time is used. Default 10 minutes.
+    pub idle_after: Span,
+    /// How long an unready node must have been unneeded. Default 20 minutes.
+    pub unready_after: Span,
+    /// A node whose requests are below this share of what it has (the greater of CPU, memory and GPU) may be emptied.
+    /// Default 50 %.
+    pub utilisation: Share,
+    /// How long after a node was added to the pool none is removed. Default 10 minutes.
+    pub cool_down: Span,
+    /// Cordons and waits until the work has ended instead of evicting it: for batch work. Default false.
+    pub wait_for_completion: bool,
+    /// Whether pods without a controller keep their node. Default `Block`.
+    pub bare_pods: BarePods,
+    /// Whether pods with local data keep their node. Default `Block`.
+    pub local_storage: LocalStorage,
+    /// A removal must save, until the node is likely needed again, more than it costs to stop and start it. Default true.
+    pub payback: bool,
+}
+
+/// What pods without a controller mean for their node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum BarePods {
+    /// They keep it: nobody would make them anew.
+    #[default]
+    Block,
+    /// They are evicted like others.
+    Evict,
+}
+
+/// What pods with local data mean for their node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum LocalStorage {
+    /// They keep it: the data would be lost.
+    #[default]
+    Block,
+    /// They are evicted like others.
+    Evict,
+}
+
+/// Other sizes at other times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ScheduleWindow {
+    /// When it begins: five cron fields, minute first.
+    pub start: Name,
+    /// How long it holds.
+    pub duration: Span,
+    /// Time zone as a fixed offset such as `+08:00`; default UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Name>,
+    /// Fewest nodes meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<u32>,
+    /// Most nodes meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<u32>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self {
+            boot: Span::from_mins(3),
+            boot_deadline: Span::from_mins(15),
+            stop: Span::from_mins(1),
+            drain_deadline: Span::from_mins(15),
+            gang_deadline: Span::from_mins(30),
+        }
+    }
+}
+
+impl Default for ScaleDown {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            idle_after: Span::from_mins(10),
+            unready_after: Span::from_mins(20),
+            utilisation: Share::percent(50),
+            cool_down: Span::from_mins(10),
+            wait_for_completion: false,
+            bare_pods: BarePods::default(),
+            local_storage: LocalStorage::default(),
+            payback: true,
+        }
+    }
+}

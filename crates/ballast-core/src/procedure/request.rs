@@ -1,0 +1,132 @@
+//! Requests to the world and its replies. The live runner sends them; the simulator plays the world.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kube::Name;
+use crate::observation::{Instance, SourceError};
+use crate::policy::StopMode;
+
+/// One request to one outside system. Every one is idempotent by identity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Request {
+    /// Writes the ledger; later requests of the same tick are sent only after it has succeeded.
+    WriteLedger {
+        /// The version that is written; the precondition is that the stored one is one less.
+        version: u64,
+        /// The ledger as JSON.
+        body: String,
+    },
+    /// Starts a stopped instance.
+    StartInstance {
+        /// Its pool.
+        pool: Name,
+        /// The provider's identity.
+        id: Name,
+    },
+    /// Makes an instance; a second request with the same token is the same instance.
+    CreateInstance {
+        /// Its pool.
+        pool: Name,
+        /// Its zone; empty where the pool has none.
+        zone: Name,
+        /// Its name.
+        name: Name,
+        /// The idempotency token.
+        token: Name,
+    },
+    /// Stops an instance.
+    StopInstance {
+        /// Its pool.
+        pool: Name,
+        /// The provider's identity.
+        id: Name,
+        /// Deallocate, or delete.
+        mode: StopMode,
+    },
+    /// Asks for one instance.
+    ReadInstance {
+        /// Its pool.
+        pool: Name,
+        /// The provider's identity; empty to look up by token.
+        id: Name,
+        /// The launch token.
+        token: Name,
+    },
+    /// Reads a node and its pods past every cache.
+    ReadNode {
+        /// Its name.
+        name: Name,
+    },
+    /// Marks a node unschedulable as ours.
+    Cordon {
+        /// Its name.
+        name: Name,
+        /// It must still be this one.
+        uid: Name,
+        /// The mark that says whose cordon it is and what for.
+        mark: Name,
+    },
+    /// Takes our mark and the cordon off.
+    Uncordon {
+        /// Its name.
+        name: Name,
+        /// It must still be this one.
+        uid: Name,
+    },
+    /// Asks a pod to leave through the eviction API.
+    Evict {
+        /// Its namespace.
+        namespace: Name,
+        /// Its name.
+        name: Name,
+        /// It must still be this one.
+        uid: Name,
+    },
+}
+
+/// What came back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Reply {
+    /// Done, or already so.
+    Done,
+    /// The instance as it is.
+    Instance(Instance),
+    /// The node as it is.
+    Node(LiveNode),
+    /// Refused or failed.
+    Failed(SourceError),
+    /// No answer in time: it may or may not have been applied.
+    TimedOut,
+}
+
+/// A node read past every cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LiveNode {
+    /// Its identity.
+    pub uid: Name,
+    /// Cordoned.
+    pub unschedulable: bool,
+    /// Our mark on it, empty where there is none.
+    pub mark: Name,
+    /// Ready, with the devices it promised.
+    pub ready: bool,
+    /// Identities of the pods on it that are neither daemons, mirrors nor ended.
+    pub pods: Vec<LivePod>,
+}
+
+/// A pod on a node read past every cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LivePod {
+    /// Its namespace.
+    pub namespace: Name,
+    /// Its name.
+    pub name: Name,
+    /// Its identity.
+    pub uid: Name,
+    /// Whether it is already on its way out.
+    pub leaving: bool,
+}

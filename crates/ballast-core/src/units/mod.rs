@@ -1,0 +1,11 @@
+//! Numbers with a meaning: text in, exact values out.
+
+mod money;
+mod quantity;
+mod share;
+mod time;
+
+pub use money::Money;
+pub use quantity::{Quantity, QuantityError};
+pub use share::{Share, ShareError};
+pub use time::{Span, SpanError, Time};

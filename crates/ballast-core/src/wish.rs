@@ -1,0 +1,52 @@
+//! Wishes: what each workload asks for. A wish is a value; only the grant decides.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kube::Name;
+
+/// What a workload asks for: so many units of a shape.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Wish {
+    /// Which scaler wishes.
+    pub scaler: Scaler,
+    /// Namespace of the workload.
+    pub namespace: Name,
+    /// Name of the workload.
+    pub workload: Name,
+    /// Which shape of pods: an index into the snapshot's classes.
+    pub class: u32,
+    /// Units it has now (running or bound).
+    pub have: u32,
+    /// Units it needs at the least; a gang gets all of them or none.
+    pub floor: u32,
+    /// Units it wants.
+    pub want: u32,
+    /// Units it can use when there is surplus.
+    pub at_most: u32,
+    /// Higher goes first.
+    pub priority: i32,
+    /// Whether the floor is all or nothing.
+    pub gang: bool,
+    /// Whether units above the floor may be taken back for a higher wish.
+    pub yields: bool,
+    /// Pending pods that *are* units of this wish, so that they are not counted a second time.
+    pub pending: u32,
+}
+
+/// The scalers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Scaler {
+    /// Virtual machines, for pending pods, minimum sizes and headroom.
+    Nodes,
+    /// Elastic training jobs.
+    Jobs,
+    /// Replicas by metrics.
+    Metrics,
+    /// Ray clusters.
+    Ray,
+    /// Spark worker pools.
+    Spark,
+}
