@@ -12,13 +12,16 @@ mod volume;
 pub use node::{Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
 pub use pdb::{PdbSpec, PdbStatus, PodDisruptionBudget};
 pub use pod::{
-    Affinity, Container, ContainerPort, ContainerRestartPolicy, DoNotSchedule, Phase, Pod, PodAffinityTerm, PodAffinityTerms,
-    PodCondition, PodSpec, PodStatus, PodVolume, Requests, Toleration, TolerationOperator, TopologySpread,
+    Affinity, Container, ContainerPort, ContainerRestartPolicy, DoNotSchedule, Phase, Pod, PodAffinityTerm,
+    PodAffinityTerms, PodCondition, PodSpec, PodStatus, PodVolume, Requests, Toleration, TolerationOperator,
+    TopologySpread,
 };
-pub use selector::{LabelSelector, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm};
+pub use selector::{
+    LabelSelector, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm,
+};
 pub use volume::{
-    DaemonSet, DaemonSetSpec, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, PodTemplate, PriorityClass,
-    VolumeNodeAffinity,
+    DaemonSet, DaemonSetSpec, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, PodTemplate,
+    PriorityClass, VolumeNodeAffinity,
 };
 
 use std::collections::BTreeMap;

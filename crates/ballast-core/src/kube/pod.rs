@@ -175,7 +175,10 @@ pub struct Affinity {
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeAffinity {
     /// The required terms.
-    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "requiredDuringSchedulingIgnoredDuringExecution",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub required: Option<NodeSelector>,
 }
 
@@ -184,7 +187,10 @@ pub struct NodeAffinity {
 #[serde(rename_all = "camelCase", default)]
 pub struct PodAffinityTerms {
     /// All must hold.
-    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        rename = "requiredDuringSchedulingIgnoredDuringExecution",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub required: Vec<PodAffinityTerm>,
 }
 

@@ -78,7 +78,10 @@ impl LabelSelector {
     /// Whether these labels are selected.
     pub fn matches(&self, labels: &Labels) -> bool {
         self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
-            && self.match_expressions.iter().all(|requirement| requirement.matches(labels.get(&requirement.key)))
+            && self
+                .match_expressions
+                .iter()
+                .all(|requirement| requirement.matches(labels.get(&requirement.key)))
     }
 }
 
@@ -93,7 +96,10 @@ impl NodeSelectorTerm {
     fn matches(&self, name: &Name, labels: &Labels) -> bool {
         let empty = self.match_expressions.is_empty() && self.match_fields.is_empty();
         !empty
-            && self.match_expressions.iter().all(|requirement| requirement.matches(labels.get(&requirement.key)))
+            && self
+                .match_expressions
+                .iter()
+                .all(|requirement| requirement.matches(labels.get(&requirement.key)))
             && self
                 .match_fields
                 .iter()

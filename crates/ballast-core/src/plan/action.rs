@@ -147,7 +147,9 @@ impl<'de> Deserialize<'de> for ActionId {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let number = text.strip_prefix('a').and_then(|n| n.parse().ok());
-        number.map(Self).ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not an action id such as `a1`")))
+        number
+            .map(Self)
+            .ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not an action id such as `a1`")))
     }
 }
 

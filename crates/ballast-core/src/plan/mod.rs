@@ -6,9 +6,12 @@ mod report;
 
 pub use action::{Action, ActionId, ActionKind, Precondition, Target, TargetKind};
 pub use reason::{
-    ActionCode, HoldReason, Input, Limit, Misfit, PodBlock, Reason, SkipReason, Subject, UnsafeToRemove, WaitingOn,
+    ActionCode, HoldReason, Input, Limit, Misfit, PodBlock, Reason, SkipReason, Subject, UnsafeToRemove,
+    WaitingOn,
 };
-pub use report::{Candidate, Hold, Infeasible, PromiseNote, Report, Severity, Skip, Step, Unmodelled, Waiting};
+pub use report::{
+    Candidate, Hold, Infeasible, PromiseNote, Report, Severity, Skip, Step, Unmodelled, Waiting,
+};
 
 use serde::{Deserialize, Serialize};
 

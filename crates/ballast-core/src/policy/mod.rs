@@ -4,11 +4,12 @@ mod cluster_policy;
 mod vm_pool;
 
 pub use cluster_policy::{
-    ClusterPolicySpec, Growth, Health, Limits, Mode, Pause, PriorityRule, Removal, RemovalBudget, Sources, Yield,
+    ClusterPolicySpec, Growth, Health, Limits, Mode, Pause, PriorityRule, Removal, RemovalBudget, Sources,
+    Yield,
 };
 pub use vm_pool::{
-    BarePods, Headroom, LocalStorage, Members, NodeTemplate, Price, Provider, ScaleDown, ScheduleWindow, StopMode, Strategy,
-    Times, VmPoolSpec,
+    BarePods, Headroom, LocalStorage, Members, NodeTemplate, Price, Provider, ScaleDown, ScheduleWindow,
+    StopMode, Strategy, Times, VmPoolSpec,
 };
 
 use serde::{Deserialize, Serialize};

@@ -85,8 +85,9 @@ impl Serialize for Money {
 impl<'de> Deserialize<'de> for Money {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = f64::deserialize(deserializer)?;
-        Self::from_f64(value)
-            .ok_or_else(|| de::Error::custom(format!("`{value}` is not an amount of money: write a number from 0 up")))
+        Self::from_f64(value).ok_or_else(|| {
+            de::Error::custom(format!("`{value}` is not an amount of money: write a number from 0 up"))
+        })
     }
 }
 

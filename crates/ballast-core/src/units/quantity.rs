@@ -17,7 +17,9 @@ const MAX: i128 = (i64::MAX as i128) * NANO;
 
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a quantity: write a number with an optional suffix, such as `500m`, `2`, `1.5Gi` or `16G`")]
+#[error(
+    "`{text}` is not a quantity: write a number with an optional suffix, such as `500m`, `2`, `1.5Gi` or `16G`"
+)]
 pub struct QuantityError {
     text: String,
 }

@@ -66,7 +66,11 @@ impl FromStr for Share {
 
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 % 10 == 0 { write!(f, "{}%", self.0 / 10) } else { write!(f, "{}.{}%", self.0 / 10, self.0 % 10) }
+        if self.0 % 10 == 0 {
+            write!(f, "{}%", self.0 / 10)
+        } else {
+            write!(f, "{}.{}%", self.0 / 10, self.0 % 10)
+        }
     }
 }
 

@@ -146,7 +146,8 @@ impl FromStr for Time {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (sign, mut ms) = if self.0 < 0 { ("-", self.0.unsigned_abs()) } else { ("", self.0.unsigned_abs()) };
+        let (sign, mut ms) =
+            if self.0 < 0 { ("-", self.0.unsigned_abs()) } else { ("", self.0.unsigned_abs()) };
         if ms == 0 {
             return f.write_str("0s");
         }
