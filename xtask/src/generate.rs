@@ -79,7 +79,8 @@ impl Generator {
         let mut command = workspace::cargo();
         command.args(self.command).arg(folder).stdin(Stdio::null());
         let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
-        ensure!(status.success(), "the generator of {} ended with {status}", self.folder);
+        ensure!(status.success(), "the generator of {} ended with {status}: {command:?}", self.folder);
+        ensure!(!files(folder)?.is_empty(), "the generator of {} wrote nothing: {command:?}", self.folder);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{Component, Found};
 
 pub(super) const COMPONENT: Component =
-    Component { name: "traces", needed_by: &["sim"], find, install: None };
+    Component { name: "traces", needed_by: &["sim", "cli", "docs"], find, install: None };
 
 /// Told to a person who has none.
 const SOURCE: &str =
