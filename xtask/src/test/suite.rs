@@ -17,7 +17,7 @@ pub(crate) struct Suite {
 }
 
 /// Every suite of this release.
-pub(crate) const SUITES: &[Suite] = &[UNIT, DOCS];
+pub(crate) const SUITES: &[Suite] = &[UNIT, CONSOLE, DOCS];
 
 const UNIT: Suite = Suite {
     name: "unit",
@@ -34,6 +34,13 @@ const CLIPPY: &[&str] =
     &["clippy", "--quiet", "--workspace", "--all-targets", "--all-features", "--", "--deny=warnings"];
 const UNIT_TESTS: &[&str] =
     &["test", "--no-fail-fast", "--all-features", "-pballast-core", "-pballast-fuzz", "-pxtask"];
+
+const CONSOLE: Suite = Suite {
+    name: "console",
+    about: "the page in a real browser",
+    steps: &[Step { name: "browser", needs: Some("Chromium"), work: Work::Tests(CONSOLE_TESTS) }],
+};
+const CONSOLE_TESTS: &[&str] = &["test", "--no-fail-fast", "-pballast-e2e", "--features=console", "--tests"];
 
 const DOCS: Suite = Suite {
     name: "docs",
