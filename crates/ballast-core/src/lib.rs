@@ -13,6 +13,7 @@ pub mod observation;
 pub mod plan;
 pub mod policy;
 pub mod procedure;
+pub mod resources;
 pub mod units;
 pub mod view;
 pub mod wish;

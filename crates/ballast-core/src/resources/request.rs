@@ -1,0 +1,174 @@
+//! What a pod asks for in all, by the rule of Kubernetes.
+//!
+//! Sidecars (init containers that restart always) run beside what comes after them; other init containers run one by one
+//! before the containers. So a pod needs the greater of (a) all containers and sidecars together and (b) each plain init
+//! container beside the sidecars started before it; and its overhead on top.
+
+use std::collections::BTreeMap;
+
+use crate::kube::{Container, ContainerRestartPolicy, Meta, Name, PodSpec};
+use crate::units::Quantity;
+
+use super::{Dimension, GpuNeed, ResourceNames, Resources, is_gpu};
+
+/// The annotation of a GPU share in thousandths, as the Alibaba scheduler and its traces write it.
+const GPU_MILLI_ANNOTATION: &str = "alibabacloud.com/gpu-milli";
+/// The annotation of a GPU share as a fraction, as Run:ai writes it.
+const GPU_FRACTION_ANNOTATION: &str = "gpu-fraction";
+/// The extended resource of a GPU share in thousandths.
+const GPU_MILLI_RESOURCE: &str = "ballast.dev/gpu-milli";
+
+/// Requests by name: CPU in thousandths, all else in units.
+type Amounts = BTreeMap<Name, i64>;
+
+/// What a pod asks for: the vector, its GPUs, and the names that have no dimension.
+pub fn pod_requests(
+    spec: &PodSpec,
+    meta: &Meta,
+    names: &mut ResourceNames,
+) -> (Resources, GpuNeed, Vec<Name>) {
+    let amounts = total(spec);
+    let mut vector = Resources::ZERO;
+    let mut unmodelled = Vec::new();
+    vector[Resources::PODS] = 1;
+    for (name, &amount) in &amounts {
+        if &**name == GPU_MILLI_RESOURCE {
+            continue;
+        }
+        match names.intern(name) {
+            Dimension::At(dimension) => vector[dimension] = amount,
+            Dimension::Gpu => {}
+            Dimension::Unmodelled => unmodelled.push(name.clone()),
+        }
+    }
+    let gpu = gpu_need(&amounts, meta);
+    match gpu {
+        GpuNeed::None => {}
+        GpuNeed::Whole(count) => vector[Resources::GPU_WHOLE] = i64::from(count),
+        GpuNeed::Share(milli) => vector[Resources::GPU_SHARE] = i64::from(milli),
+    }
+    (vector, gpu, unmodelled)
+}
+
+/// What a pod needs of GPUs: a share by annotation or resource, else whole devices.
+pub fn gpu_need(amounts: &BTreeMap<Name, i64>, meta: &Meta) -> GpuNeed {
+    let whole: i64 = amounts.iter().filter(|(name, _)| is_gpu(name)).map(|(_, &count)| count).sum();
+    let share = share_of(amounts, meta).filter(|&milli| 0 < milli && milli < 1000);
+    match share {
+        Some(milli) if whole <= 1 => GpuNeed::Share(milli as u16),
+        _ if whole > 0 => GpuNeed::Whole(whole.min(i64::from(u8::MAX)) as u8),
+        _ => GpuNeed::None,
+    }
+}
+
+fn share_of(amounts: &Amounts, meta: &Meta) -> Option<i64> {
+    if let Some(&milli) = amounts.get(GPU_MILLI_RESOURCE) {
+        return Some(milli);
+    }
+    if let Some(milli) = meta.annotation(GPU_MILLI_ANNOTATION) {
+        return milli.parse().ok();
+    }
+    let fraction: f64 = meta.annotation(GPU_FRACTION_ANNOTATION)?.parse().ok()?;
+    Some((fraction * 1000.0).round() as i64)
+}
+
+fn total(spec: &PodSpec) -> Amounts {
+    let mut running = Amounts::new();
+    for container in &spec.containers {
+        add(&mut running, &requests_of(container));
+    }
+    let mut sidecars = Amounts::new();
+    let mut starting = Amounts::new();
+    for init in &spec.init_containers {
+        let requests = requests_of(init);
+        if init.restart_policy == Some(ContainerRestartPolicy::Always) {
+            add(&mut sidecars, &requests);
+            greater(&mut starting, &sidecars);
+        } else {
+            let mut beside = sidecars.clone();
+            add(&mut beside, &requests);
+            greater(&mut starting, &beside);
+        }
+    }
+    add(&mut running, &sidecars);
+    greater(&mut running, &starting);
+    add(&mut running, &amounts(&spec.overhead));
+    running
+}
+
+/// A container's requests; an extended resource or GPU with only a limit requests as much.
+fn requests_of(container: &Container) -> Amounts {
+    let mut requests = amounts(&container.resources.requests);
+    for (name, &limit) in &amounts(&container.resources.limits) {
+        requests.entry(name.clone()).or_insert(limit);
+    }
+    requests
+}
+
+fn amounts(requests: &BTreeMap<Name, Quantity>) -> Amounts {
+    let amount = |name: &Name, quantity: &Quantity| match &**name {
+        "cpu" => quantity.milli(),
+        _ => quantity.units(),
+    };
+    requests.iter().map(|(name, quantity)| (name.clone(), amount(name, quantity).max(0))).collect()
+}
+
+fn add(sum: &mut Amounts, other: &Amounts) {
+    for (name, &amount) in other {
+        let entry = sum.entry(name.clone()).or_default();
+        *entry = entry.saturating_add(amount);
+    }
+}
+
+fn greater(most: &mut Amounts, other: &Amounts) {
+    for (name, &amount) in other {
+        let entry = most.entry(name.clone()).or_default();
+        *entry = (*entry).max(amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn container(cpu: &str, sidecar: bool) -> Container {
+        let mut container = Container::default();
+        container.resources.requests.insert("cpu".into(), cpu.parse().unwrap());
+        container.restart_policy = sidecar.then_some(ContainerRestartPolicy::Always);
+        container
+    }
+
+    fn cpu_of(spec: &PodSpec) -> i64 {
+        pod_requests(spec, &Meta::default(), &mut ResourceNames::default()).0[Resources::CPU]
+    }
+
+    #[test]
+    fn init_containers_sidecars_and_overhead_add_up_as_in_kubernetes() {
+        let mut spec = PodSpec {
+            containers: vec![container("1", false), container("500m", false)],
+            ..Default::default()
+        };
+        assert_eq!(cpu_of(&spec), 1500);
+        spec.init_containers = vec![container("4", false)];
+        assert_eq!(cpu_of(&spec), 4000, "an init container alone is greater");
+        spec.init_containers = vec![container("1", true), container("4", false)];
+        assert_eq!(cpu_of(&spec), 5000, "an init container beside the sidecar before it");
+        spec.init_containers = vec![container("4", false), container("3", true)];
+        assert_eq!(cpu_of(&spec), 4500, "containers beside the sidecar");
+        spec.overhead.insert("cpu".into(), "250m".parse().unwrap());
+        assert_eq!(cpu_of(&spec), 4750);
+    }
+
+    #[test]
+    fn gpus_are_whole_or_a_share() {
+        let mut spec = PodSpec::default();
+        let mut gpu = Container::default();
+        gpu.resources.limits.insert("nvidia.com/gpu".into(), "1".parse().unwrap());
+        spec.containers = vec![gpu];
+        let mut meta = Meta::default();
+        let need = |meta: &Meta| pod_requests(&spec, meta, &mut ResourceNames::default()).1;
+        assert_eq!(need(&meta), GpuNeed::Whole(1));
+        meta.annotations = std::sync::Arc::new([(GPU_MILLI_ANNOTATION.into(), "460".into())].into());
+        assert_eq!(need(&meta), GpuNeed::Share(460));
+    }
+}
