@@ -9,6 +9,7 @@
 
 pub mod grant;
 pub mod kube;
+pub mod memory;
 pub mod observation;
 pub mod plan;
 pub mod policy;

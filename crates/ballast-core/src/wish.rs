@@ -1,8 +1,11 @@
 //! Wishes: what each workload asks for. A wish is a value; only the grant decides.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
+use crate::units::Quantity;
 
 /// What a workload asks for: so many units of a shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,8 +18,8 @@ pub struct Wish {
     pub namespace: Name,
     /// Name of the workload.
     pub workload: Name,
-    /// Which shape of pods: an index into the snapshot's classes.
-    pub class: u32,
+    /// What one unit asks for.
+    pub requests: BTreeMap<Name, Quantity>,
     /// Units it has now (running or bound).
     pub have: u32,
     /// Units it needs at the least; a gang gets all of them or none.

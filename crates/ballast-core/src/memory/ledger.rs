@@ -1,0 +1,199 @@
+//! The ledger: budgets spent, launches and removals under way, back-off. Small, and durable before the action.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kube::Name;
+use crate::observation::ErrorClass;
+use crate::units::{Span, Time};
+
+/// What must not be lost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ledger {
+    /// Counts writes; the precondition of the next.
+    pub version: u64,
+    /// When it was last written, on the engine's time line.
+    pub written_at: Time,
+    /// Counts launches, for names and tokens.
+    pub launches_made: u64,
+    /// Launches under way, by the node's name.
+    pub launches: BTreeMap<Name, Launch>,
+    /// Removals under way, by the node's name.
+    pub removals: BTreeMap<Name, Removal>,
+    /// Nodes removed within the longest window of any budget, the oldest first.
+    pub removed: Vec<Addition>,
+    /// Nodes added within the last minutes, the oldest first.
+    pub added: Vec<Addition>,
+    /// Where launches failed, and when they are tried again.
+    pub back_off: Vec<BackOff>,
+    /// Launches in a row that never joined, by pool.
+    pub strikes: BTreeMap<Name, u32>,
+}
+
+/// A launch under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Launch {
+    /// Starting what is stopped, or making what is not there.
+    pub kind: LaunchKind,
+    /// The pool.
+    pub pool: Name,
+    /// The zone; empty where the pool has none.
+    #[serde(default)]
+    pub zone: Name,
+    /// The provider's identity, once known.
+    #[serde(default)]
+    pub provider_id: Name,
+    /// The idempotency token.
+    pub token: Name,
+    /// When it was decided.
+    pub since: Time,
+    /// When it is given up.
+    pub deadline: Time,
+    /// The gang it is for, as `namespace/name`; empty for none.
+    #[serde(default)]
+    pub gang: Name,
+}
+
+/// How a launch brings a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum LaunchKind {
+    /// A stopped instance is started.
+    Start,
+    /// An instance is made.
+    Create,
+}
+
+/// A removal under way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Removal {
+    /// The pool.
+    pub pool: Name,
+    /// The node's identity.
+    pub uid: Name,
+    /// The provider's identity.
+    pub provider_id: Name,
+    /// When it was decided.
+    pub since: Time,
+    /// When it is given up and the node uncordoned, unless the stop was already sent.
+    pub deadline: Time,
+    /// Only cordon and wait: nothing is evicted.
+    #[serde(default)]
+    pub waits: bool,
+    /// The stop request may have been sent: there is no way back.
+    #[serde(default)]
+    pub stopping: bool,
+    /// Pods that the plan allowed to be displaced, by identity.
+    #[serde(default)]
+    pub displaces: Vec<Name>,
+}
+
+/// A node that was added to or removed from a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Addition {
+    /// When.
+    pub at: Time,
+    /// The pool.
+    pub pool: Name,
+}
+
+/// Where launches fail.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BackOffKey {
+    /// The pool.
+    pub pool: Name,
+    /// The instance type; empty where the pool names none.
+    #[serde(default)]
+    pub instance_type: Name,
+    /// The zone; empty means every zone of the pool.
+    #[serde(default)]
+    pub zone: Name,
+}
+
+/// A back-off after failed launches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BackOff {
+    /// Where.
+    pub key: BackOffKey,
+    /// How it failed last.
+    pub class: ErrorClass,
+    /// Failures in a row.
+    pub failures: u32,
+    /// When it is tried again.
+    pub until: Time,
+}
+
+/// Why a stored ledger cannot be read. Ballast then refuses to act rather than forget what it has begun.
+#[derive(Debug, thiserror::Error)]
+#[error("the stored ledger cannot be read")]
+pub struct LedgerError(#[from] serde_json::Error);
+
+/// The first wait after a failed launch.
+const BACK_OFF_FIRST: Span = Span::from_mins(2);
+/// The longest wait after failed launches: long enough to leave a stock-out alone, short enough to return soon after it ends.
+const BACK_OFF_LONGEST: Span = Span::from_mins(30);
+
+impl Ledger {
+    /// Reads a stored ledger.
+    pub fn parse(text: &str) -> Result<Self, LedgerError> {
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// The back-off that holds for a launch now.
+    pub fn backed_off(&self, pool: &str, zone: &str, now: Time) -> Option<&BackOff> {
+        let concerns = |entry: &&BackOff| {
+            &*entry.key.pool == pool && (entry.key.zone.is_empty() || &*entry.key.zone == zone)
+        };
+        self.back_off.iter().filter(concerns).find(|entry| now < entry.until)
+    }
+
+    /// Notes a failed launch: waits grow twofold, spread by the place's own name so that pools do not retry in step.
+    pub fn note_failure(&mut self, key: BackOffKey, class: ErrorClass, now: Time) {
+        let failures = match self.back_off.iter().position(|entry| entry.key == key) {
+            Some(at) => self.back_off.remove(at).failures.saturating_add(1),
+            None => 1,
+        };
+        let doubled = BACK_OFF_FIRST.as_millis() << (failures - 1).min(10);
+        let longest = doubled.min(BACK_OFF_LONGEST.as_millis());
+        let spread = longest / 4 * i64::from(spread_of(&key, failures)) / 1000;
+        let until = now + Span::from_millis(longest - spread);
+        self.back_off.push(BackOff { key, class, failures, until });
+        self.back_off.sort_by(|a, b| a.key.cmp(&b.key));
+    }
+
+    /// Notes a launch that joined: the place is good again.
+    pub fn note_success(&mut self, pool: &str, zone: &str) {
+        self.back_off.retain(|entry| {
+            &*entry.key.pool != pool || (!entry.key.zone.is_empty() && &*entry.key.zone != zone)
+        });
+        self.strikes.remove(pool);
+    }
+
+    /// Drops what no budget asks for any more.
+    pub fn forget_before(&mut self, horizon: Time) {
+        self.removed.retain(|removed| removed.at >= horizon);
+        self.added.retain(|added| added.at >= horizon);
+    }
+}
+
+/// A number from 0 to 999 that depends on nothing but the place and the count: jitter without randomness.
+fn spread_of(key: &BackOffKey, failures: u32) -> u32 {
+    let mut hash: u32 = 2_166_136_261 ^ failures;
+    for byte in key.pool.bytes().chain(key.zone.bytes()).chain(key.instance_type.bytes()) {
+        hash = (hash ^ u32::from(byte)).wrapping_mul(16_777_619);
+    }
+    hash % 1000
+}

@@ -1,0 +1,24 @@
+//! Memory: what must be known from one plan to the next, as a value in two parts.
+//!
+//! The *ledger* is written before the action that depends on it. The *history* may be lost: that only delays a removal.
+
+mod history;
+mod ledger;
+
+pub use history::History;
+pub use ledger::{Addition, BackOff, BackOffKey, Launch, LaunchKind, Ledger, LedgerError, Removal};
+
+use serde::{Deserialize, Serialize};
+
+/// What must be known from one plan to the next.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Memory {
+    /// Version of this form.
+    pub version: u32,
+    /// What must not be lost.
+    pub ledger: Ledger,
+    /// What may be lost.
+    pub history: History,
+}
