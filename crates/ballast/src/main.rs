@@ -1,2 +1,7 @@
-//! The `ballast` binary.
-fn main() {}
+//! The `ballast` binary: arguments in, exit code out. Everything else is in the library beside it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ballast::cli::main()
+}

@@ -1,0 +1,116 @@
+//! The commands, a file each: arguments in, data on stdout, all else on stderr, one [`Outcome`] out.
+
+mod completions;
+mod outcome;
+mod reference;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Parser, Subcommand};
+
+use crate::present::{Failure, Screen};
+pub use outcome::Outcome;
+
+/// What every command returns.
+pub type Result<T = Outcome> = std::result::Result<T, Failure>;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const CODES: &str = "\
+Exit codes: 0 done, nothing to change · 1 any error · 2 `plan`: something would change · \
+3 `simulate`, `replay`: a gate held, a range was missed or a promise broke · 130 interrupted";
+
+/// Keeps an ML and data cluster the right size: one plan for all of it, with its reasons.
+#[derive(Parser)]
+#[command(name = "ballast", version, styles = STYLES, after_help = CODES, max_term_width = 100)]
+#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// When to use colours; NO_COLOR is honoured
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global options")]
+    color: clap::ColorChoice,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Completions(completions::Args),
+    #[command(hide = true)]
+    Reference(reference::Args),
+}
+
+impl Command {
+    fn run(self, screen: &mut Screen) -> Result {
+        match self {
+            Self::Completions(args) => completions::run(&args, screen),
+            Self::Reference(args) => reference::run(&args),
+        }
+    }
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    run(std::env::args_os()).into()
+}
+
+fn run(args: impl IntoIterator<Item = OsString>) -> Outcome {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(told) => {
+            // Help and version are answers; anything else is an error like any other, and a reader that went away is none.
+            let is_answer = !told.use_stderr();
+            let _ = told.print();
+            return if is_answer { Outcome::Done } else { Outcome::Error };
+        }
+    };
+    set_color(cli.color);
+    let mut screen = Screen::new();
+    match cli.command.run(&mut screen).and_then(|outcome| screen.finish().map(|()| outcome)) {
+        Ok(outcome) => outcome,
+        Err(failure) if failure.is_closed_pipe() => Outcome::Done,
+        Err(failure) => {
+            screen.complain(&failure);
+            Outcome::Error
+        }
+    }
+}
+
+fn set_color(choice: clap::ColorChoice) {
+    match choice {
+        clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
+        clap::ColorChoice::Always => anstream::ColorChoice::AlwaysAnsi,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_visible_command_says_what_it_does_and_gives_an_example() {
+        let mut open: Vec<clap::Command> = Cli::command().get_subcommands().cloned().collect();
+        while let Some(command) = open.pop().filter(|command| !command.is_hide_set()) {
+            let name = command.get_name().to_owned();
+            assert!(command.get_about().is_some(), "{name} does not say what it does");
+            let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let has_parts = command.has_subcommands();
+            assert!(has_parts || after.contains("Examples:"), "{name} has no example");
+            open.extend(command.get_subcommands().cloned());
+        }
+    }
+}

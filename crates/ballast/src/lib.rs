@@ -1,0 +1,9 @@
+//! The faces of Ballast: commands, tables, charts and the page. Nothing here decides anything.
+//!
+//! ```text
+//! arguments ──▶ cli ──▶ core and simulator ──▶ present ──▶ stdout, a file, or the page of console
+//! ```
+
+pub mod cli;
+
+pub mod present;

@@ -1,0 +1,56 @@
+//! The two streams of a command: data on stdout, all else on stderr.
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, Write};
+
+use super::Failure;
+
+/// Where a command writes. Colours are left out where nobody would see them.
+pub struct Screen {
+    out: BufWriter<anstream::AutoStream<io::Stdout>>,
+    err: anstream::AutoStream<io::Stderr>,
+}
+
+impl Screen {
+    /// The streams of this process.
+    pub fn new() -> Self {
+        Self {
+            out: BufWriter::new(anstream::AutoStream::auto(io::stdout())),
+            err: anstream::AutoStream::auto(io::stderr()),
+        }
+    }
+
+    /// Data: written to stdout as it is.
+    pub fn write(&mut self, data: &str) -> io::Result<()> {
+        self.out.write_all(data.as_bytes())
+    }
+
+    /// Data that shall be seen now: a line on stdout, flushed.
+    pub fn line(&mut self, data: impl Display) -> io::Result<()> {
+        writeln!(self.out, "{data}")?;
+        self.out.flush()
+    }
+
+    /// Anything that is not data: a line on stderr.
+    pub fn note(&mut self, note: impl Display) {
+        // A closed stderr leaves nobody to tell.
+        let _ = writeln!(self.err, "{note}");
+    }
+
+    /// Tells a failure on stderr, after everything that was written before.
+    pub fn complain(&mut self, failure: &Failure) {
+        let _ = self.out.flush();
+        let _ = self.err.write_all(failure.render().as_bytes());
+    }
+
+    /// Writes out what is still held back.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        Ok(self.out.flush()?)
+    }
+}
+
+impl Default for Screen {
+    fn default() -> Self {
+        Self::new()
+    }
+}
