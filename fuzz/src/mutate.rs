@@ -162,9 +162,11 @@ impl Mutator {
             }
             6 => insert(input, at, self.token(random)),
             _ => {
-                let piece = input[some].to_vec();
-                let room = INPUT_BYTES_MAX / piece.len().max(1);
-                insert(input, at, &piece.repeat(random.random_range(1..=room.clamp(1, 1000))));
+                // Now and then very many: depth and length are where readers break, but they cost time.
+                let times = if random.random_bool(0.05) { 10_000 } else { 16 };
+                let times = (INPUT_BYTES_MAX / some.len().max(1)).clamp(1, times);
+                let piece = input[some].repeat(random.random_range(1..=times));
+                insert(input, at, &piece);
             }
         }
     }

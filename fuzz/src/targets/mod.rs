@@ -3,7 +3,9 @@
 //! A new target is a file with a function and a row in [`TARGETS`], with a folder of small inputs, good and bad,
 //! to start from. A target asserts what must hold of any input; that it returns at all is always asserted.
 
+mod objects;
 mod self_check;
+mod units;
 
 /// A door.
 pub(crate) struct Target {
@@ -18,7 +20,37 @@ pub(crate) struct Target {
 }
 
 /// Every door.
-pub(crate) const TARGETS: &[Target] = &[];
+pub(crate) const TARGETS: &[Target] = &[
+    Target {
+        name: "units",
+        run: units::run,
+        corpus: &["fuzz/corpus/units"],
+        tokens: &[
+            "m", "k", "Ki", "Mi", "Gi", "Ei", "E", "e", "n", "u", ".", "ms", "s", "h", "d", "w", "%", "Z",
+            "+",
+        ],
+    },
+    Target {
+        name: "objects",
+        run: objects::run,
+        corpus: &["fuzz/corpus/objects"],
+        tokens: &[
+            "containers:",
+            "requests: {",
+            "cpu: ",
+            "nvidia.com/gpu: ",
+            "matchExpressions:",
+            "operator: In",
+            "values: [",
+            "tolerations:",
+            "effect: NoSchedule",
+            "ownerReferences:",
+            "limits:",
+            "minNodes: ",
+            "maxNodes: ",
+        ],
+    },
+];
 
 /// Targets that fail on purpose: they show that this tool sees what it is there for.
 pub(crate) const SELF_CHECKS: &[Target] = self_check::TARGETS;

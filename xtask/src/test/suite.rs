@@ -17,7 +17,7 @@ pub(crate) struct Suite {
 }
 
 /// Every suite of this release.
-pub(crate) const SUITES: &[Suite] = &[UNIT, CONSOLE, DOCS];
+pub(crate) const SUITES: &[Suite] = &[UNIT, FUZZ, CONSOLE, DOCS];
 
 const UNIT: Suite = Suite {
     name: "unit",
@@ -34,6 +34,12 @@ const CLIPPY: &[&str] =
     &["clippy", "--quiet", "--workspace", "--all-targets", "--all-features", "--", "--deny=warnings"];
 const UNIT_TESTS: &[&str] =
     &["test", "--no-fail-fast", "--all-features", "-pballast-core", "-pballast-fuzz", "-pxtask"];
+
+const FUZZ: Suite = Suite {
+    name: "fuzz",
+    about: "mutated inputs against everything that reads bytes from outside, a minute a target",
+    steps: &[step("targets", Work::Tests(&["run", "--profile=fuzz", "-pballast-fuzz"]))],
+};
 
 const CONSOLE: Suite = Suite {
     name: "console",
