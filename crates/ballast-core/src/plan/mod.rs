@@ -3,15 +3,17 @@
 mod action;
 mod reason;
 mod report;
+mod words;
 
 pub use action::{Action, ActionId, ActionKind, Precondition, Target, TargetKind};
 pub use reason::{
-    ActionCode, HoldReason, Input, Limit, Misfit, PodBlock, Reason, SkipReason, Subject, UnsafeToRemove,
-    WaitingOn,
+    ActionCode, HoldReason, Input, Limit, Misfit, PodBlock, Reason, SkipReason, SourceTrouble, Subject,
+    UnsafeToRemove, WaitingOn,
 };
 pub use report::{
     Candidate, Hold, Infeasible, PromiseNote, Report, Severity, Skip, Step, Unmodelled, Waiting,
 };
+pub use words::Words;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,4 @@
-//! Reasons: enums, worded once, that serve as report entries, metric labels and documentation.
-
-use std::fmt;
+//! Reasons: enums, worded once (in `words`), that serve as report entries, metric labels and documentation.
 
 use serde::{Deserialize, Serialize};
 
@@ -406,37 +404,4 @@ pub enum WaitingOn {
     },
     /// A gate on the pod that somebody else opens.
     SchedulingGate,
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unschedulable => f.write_str("the node is cordoned"),
-            Self::Taint(key) => write!(f, "taint `{key}` is not tolerated"),
-            Self::NodeAffinity => f.write_str("node selector or affinity does not match"),
-            Self::Volume => f.write_str("a volume is bound to another place"),
-            Self::HostPort => f.write_str("a host port is taken"),
-            Self::Resource(name) => write!(f, "not enough {name}"),
-            Self::GpuDevices => f.write_str("no GPU device with enough free"),
-            Self::PodAffinity => f.write_str("required pod affinity is not met"),
-            Self::PodAntiAffinity => f.write_str("pod anti-affinity forbids it"),
-            Self::TopologySpread => f.write_str("the spread would become too uneven"),
-        }
-    }
-}
-
-impl fmt::Display for PodBlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Bare => "has no controller that would make it anew",
-            Self::DoNotDisrupt => "is annotated do-not-disrupt",
-            Self::NotSafeToEvict => "is annotated safe-to-evict: false",
-            Self::LocalStorage => "has local data",
-            Self::System => "is a system pod without a disruption budget",
-            Self::DisruptionBudget => "is covered by a disruption budget that allows none",
-            Self::GangMember => "is a member of a running gang",
-            Self::OnCompletion => "shall run to its end",
-            Self::Starting => "was bound a moment ago",
-        })
-    }
 }

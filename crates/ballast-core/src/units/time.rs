@@ -91,6 +91,17 @@ impl Span {
         self.0 as f64 / 3_600_000.0
     }
 
+    /// For people: from a second up without milliseconds, from a day up without seconds.
+    #[must_use]
+    pub const fn rounded(self) -> Self {
+        let step = match self.0.unsigned_abs() {
+            0..1000 => 1,
+            1000..86_400_000 => 1000,
+            _ => 60_000,
+        };
+        Self(self.0 / step * step)
+    }
+
     /// `self` taken `n` times, without overflow.
     pub const fn times(self, n: i64) -> Self {
         Self(self.0.saturating_mul(n))

@@ -1,0 +1,310 @@
+//! The words of every reason: what happened, with its numbers, and what would change it. Nowhere else are they worded.
+//!
+//! What lies in time is told from the reader's instant (`in 3m10s`), so those reasons take one.
+
+use std::fmt;
+
+use super::{
+    ActionCode, ActionKind, HoldReason, Limit, Misfit, PodBlock, SkipReason, SourceTrouble, Subject,
+    UnsafeToRemove, WaitingOn,
+};
+use crate::observation::ErrorClass;
+use crate::units::{Span, Time};
+
+/// A reason in words, as read at an instant.
+pub trait Words {
+    /// One sentence without its full stop.
+    fn words(&self, now: Time) -> String;
+}
+
+/// `in 3m10s`, or `now` where it has come.
+fn when(at: Time, now: Time) -> String {
+    if at == Time::FAR_FUTURE {
+        return "never by itself".to_owned();
+    }
+    match at.since(now) {
+        Span::ZERO => "now".to_owned(),
+        span => format!("in {}", span.rounded()),
+    }
+}
+
+fn plural(count: u32, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+impl Words for HoldReason {
+    fn words(&self, _: Time) -> String {
+        match self {
+            Self::SourceUnknown { source, why } => {
+                format!("{source} {why}: what is unknown is never read as zero, so nothing is removed until it answers")
+            }
+            Self::Paused { reason } if reason.is_empty() => {
+                "paused by a person, without a reason given; it ends when the pause is lifted".to_owned()
+            }
+            Self::Paused { reason } => format!("paused by a person: {reason}; it ends when the pause is lifted"),
+            Self::LimitsNotSet => {
+                "Enforce needs a limit on nodes and on cost; set limits.nodes and limits.costPerHour".to_owned()
+            }
+            Self::HealthGate { unready, managed } => format!(
+                "{unready} of {managed} nodes are unwell; nothing is removed while more than health.maxUnreadyShare are"
+            ),
+            Self::RemovalBudget { limit } => {
+                format!("{limit} is spent; removals go on as the window slides")
+            }
+            Self::GrowthBudget => "as many nodes are starting as the growth budget allows; the next follow as these become ready".to_owned(),
+            Self::CoolDown => "a node was added a short while ago; nothing is removed until the cool-down has passed".to_owned(),
+            Self::StepsUsedUp => "this plan's count of steps was used up; the rest follows with the next plan".to_owned(),
+            Self::PlanRefused => "the check found a broken promise in the plan, so none of it is applied".to_owned(),
+            Self::Conflict { with } => {
+                format!("{with} acts on the same target; Ballast stays away until only one of them does")
+            }
+        }
+    }
+}
+
+impl fmt::Display for SourceTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotSynced => f.write_str("has not answered yet"),
+            Self::Failed(class) => write!(f, "failed ({class})"),
+            Self::Stale(age) => write!(f, "last answered {} ago", age.rounded()),
+            Self::SuddenlyShrunk => f.write_str("shrank suddenly and no second look has agreed yet"),
+        }
+    }
+}
+
+impl Words for SkipReason {
+    fn words(&self, now: Time) -> String {
+        match self {
+            Self::AtLimit { limit } => format!("{limit} is reached; raise it to let this pool serve"),
+            Self::BackOff { class, until } => {
+                format!("a launch failed ({class}); tried again {}", when(*until, now))
+            }
+            Self::Quarantined { strikes } => format!(
+                "{strikes} launches in a row never joined; quarantined until one is seen to join or a person lifts it"
+            ),
+            Self::Paused => "the pool is paused".to_owned(),
+            Self::Mode => {
+                "the pool's mode lets Ballast only watch; raise it to Enforce to let it act".to_owned()
+            }
+            Self::DoesNotFit { misfit } => format!("a new node of this pool would not do: {misfit}"),
+            Self::PartOfGang { members } => {
+                format!(
+                    "room for only {} of the gang, and a gang gets all or nothing",
+                    plural(*members, "member")
+                )
+            }
+            Self::NotBest { chosen } => format!("would do, but {chosen} serves better"),
+            Self::NothingToStart => {
+                "nothing is stopped that could be started, and the pool may not create".to_owned()
+            }
+            Self::Unknown => "the pool's instances are not known, so none is counted on".to_owned(),
+        }
+    }
+}
+
+impl Words for UnsafeToRemove {
+    fn words(&self, now: Time) -> String {
+        match self {
+            Self::NotManaged => "belongs to no pool of Ballast's".to_owned(),
+            Self::ScaleDownOff => "its pool's scaleDown is off".to_owned(),
+            Self::DoNotDisrupt => "the node is annotated do-not-disrupt".to_owned(),
+            Self::ControlPlane => {
+                "runs the control plane or Ballast itself, which is never touched".to_owned()
+            }
+            Self::AtMinimum => "the pool would fall below its minimum".to_owned(),
+            Self::Utilised { share } => format!("in use: {share} of its scarcest resource is requested"),
+            Self::TooSoon { at } => format!("unneeded, but not for long enough; may go {}", when(*at, now)),
+            Self::PodBlocks { pod, namespace, why } => format!("pod {namespace}/{pod} must stay: it {why}"),
+            Self::NoPlaceFor { pod, namespace } => format!("pod {namespace}/{pod} would fit nowhere else"),
+            Self::NeededByGrant => "pods or a gang that were granted a place will need it".to_owned(),
+            Self::DoesNotPay { saves, costs } => {
+                format!("it would likely be needed again too soon: stopping saves {saves} and costs {costs}")
+            }
+            Self::Budget { limit } => format!("{limit} is spent; it may go as the window slides"),
+            Self::CoolDown { until } => {
+                format!("a node was added to the pool a short while ago; may go {}", when(*until, now))
+            }
+            Self::HealthGate => "too much of the pool is unwell, so nothing is removed".to_owned(),
+            Self::BeingRemoved => "on its way out already".to_owned(),
+            Self::InstanceUnknown => {
+                "its instance is not known at the provider, so it is left alone".to_owned()
+            }
+            Self::CordonedByOther => "somebody else cordoned it, so it is theirs".to_owned(),
+        }
+    }
+}
+
+impl Words for WaitingOn {
+    fn words(&self, now: Time) -> String {
+        match self {
+            Self::Scheduler { count } => {
+                format!("{} on nodes that are there; the scheduler will place them", fit(*count))
+            }
+            Self::Starting { count, pool, ready_at } => {
+                let ready = match ready_at.since(now) {
+                    Span::ZERO => "should be ready any moment".to_owned(),
+                    span => format!("should be ready in {}", span.rounded()),
+                };
+                format!("{} on nodes of {pool} that are starting and {ready}", fit(*count))
+            }
+            Self::Planned { count, pool } => {
+                format!("{} on nodes of {pool} that this plan starts", fit(*count))
+            }
+            Self::Gang { present, needed } => format!("{present} of the gang's {needed} members are there"),
+            Self::Drain { pods } => format!("{} still to leave", plural(*pods, "pod")),
+            Self::Completion { pods } => {
+                format!("{} still at work, which runs to its end", plural(*pods, "pod"))
+            }
+            Self::SchedulingGate => "a scheduling gate that somebody else opens".to_owned(),
+        }
+    }
+}
+
+fn fit(count: u32) -> String {
+    if count == 1 { "1 fits".to_owned() } else { format!("{count} fit") }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PoolMax => f.write_str("the pool's max"),
+            Self::PoolMin => f.write_str("the pool's min"),
+            Self::Nodes => f.write_str("the cluster's limit on nodes"),
+            Self::Cores => f.write_str("the cluster's limit on cores"),
+            Self::Memory => f.write_str("the cluster's limit on memory"),
+            Self::Gpus(model) if &**model == "*" => f.write_str("the cluster's limit on GPUs"),
+            Self::Gpus(model) => write!(f, "the cluster's limit on {model} GPUs"),
+            Self::CostPerHour => f.write_str("the cluster's limit on cost per hour"),
+            Self::Growth => f.write_str("the growth budget"),
+            Self::PoolRemovalBudget => f.write_str("the pool's removal budget"),
+            Self::ClusterRemovalBudget => f.write_str("the cluster's removal budget"),
+        }
+    }
+}
+
+impl fmt::Display for ErrorClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::StockOut => "the cloud has none to give",
+            Self::Quota => "a quota is used up",
+            Self::Throttled => "too many requests",
+            Self::Conflict => "something else changed it meanwhile",
+            Self::NotFound => "it is not there",
+            Self::Auth => "not allowed",
+            Self::Invalid => "the request itself is wrong",
+            Self::Transient => "a passing failure",
+        })
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cluster => f.write_str("cluster"),
+            Self::Pool { name } => write!(f, "pool {name}"),
+            Self::Node { name } => write!(f, "node {name}"),
+            Self::Instance { name } => write!(f, "instance {name}"),
+            Self::Pods { namespace, name, count: 1, .. } => write!(f, "pod {namespace}/{name}"),
+            Self::Pods { namespace, workload, count, .. } => {
+                write!(f, "{count} pods of {namespace}/{workload}")
+            }
+            Self::Workload { namespace, name } => write!(f, "workload {namespace}/{name}"),
+        }
+    }
+}
+
+impl fmt::Display for ActionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::StartInstance => "start",
+            Self::CreateInstance => "create",
+            Self::StopInstance => "drain and stop",
+            Self::ReleaseInstance => "release",
+            Self::CordonNode => "cordon",
+            Self::UncordonNode => "uncordon",
+            Self::ResizeJob => "resize job",
+            Self::SetReplicas => "set replicas",
+            Self::ResizeRayGroup => "resize Ray group",
+            Self::RemoveRayWorkers => "remove Ray workers",
+            Self::CreateSparkWorker => "create Spark worker",
+            Self::RemoveSparkWorker => "remove Spark worker",
+        })
+    }
+}
+
+impl fmt::Display for ActionCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PendingPods => "pods wait that fit nowhere",
+            Self::PendingGang => "a gang waits that fits nowhere",
+            Self::BelowMinimum => "the pool is below its minimum",
+            Self::Headroom => "the headroom that the pool shall keep free is not there",
+            Self::Granted => "a workload's wish was granted",
+            Self::Unneeded => "the node has been unneeded for long enough",
+            Self::Completed => "the node's work has ended while it was cordoned",
+            Self::AboveMaximum => "the pool is above its maximum",
+            Self::NeverJoined => "the instance never became a usable node",
+            Self::GangGivenUp => "a gang could not be completed by its deadline, so its part is given back",
+            Self::CordonNotNeeded => "our own cordon is not needed any more",
+            Self::Yielded => "a workload makes room for another",
+        })
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unschedulable => f.write_str("the node is cordoned"),
+            Self::Taint(key) => write!(f, "taint `{key}` is not tolerated"),
+            Self::NodeAffinity => f.write_str("node selector or affinity does not match"),
+            Self::Volume => f.write_str("a volume is bound to another place"),
+            Self::HostPort => f.write_str("a host port is taken"),
+            Self::Resource(name) => write!(f, "not enough {name}"),
+            Self::GpuDevices => f.write_str("no GPU device with enough free"),
+            Self::PodAffinity => f.write_str("required pod affinity is not met"),
+            Self::PodAntiAffinity => f.write_str("pod anti-affinity forbids it"),
+            Self::TopologySpread => f.write_str("the spread would become too uneven"),
+        }
+    }
+}
+
+impl fmt::Display for PodBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bare => "has no controller that would make it anew",
+            Self::DoNotDisrupt => "is annotated do-not-disrupt",
+            Self::NotSafeToEvict => "is annotated safe-to-evict: false",
+            Self::LocalStorage => "has local data",
+            Self::System => "is a system pod without a disruption budget",
+            Self::DisruptionBudget => "is covered by a disruption budget that allows none",
+            Self::GangMember => "is a member of a running gang",
+            Self::OnCompletion => "shall run to its end",
+            Self::Starting => "was bound a moment ago",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_from_the_readers_instant() {
+        let now = Time::from_secs(1000);
+        let back_off =
+            SkipReason::BackOff { class: ErrorClass::StockOut, until: now + Span::from_millis(190_250) };
+        assert_eq!(back_off.words(now), "a launch failed (the cloud has none to give); tried again in 3m10s");
+        assert!(back_off.words(now + Span::from_mins(10)).ends_with("tried again now"));
+        let too_soon = UnsafeToRemove::TooSoon { at: Time::FAR_FUTURE };
+        assert!(too_soon.words(now).ends_with("never by itself"));
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        let one = WaitingOn::Drain { pods: 1 };
+        assert_eq!(one.words(Time::ZERO), "1 pod still to leave");
+        let many = WaitingOn::Drain { pods: 2 };
+        assert_eq!(many.words(Time::ZERO), "2 pods still to leave");
+    }
+}
