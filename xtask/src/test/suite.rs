@@ -17,7 +17,7 @@ pub(crate) struct Suite {
 }
 
 /// Every suite of this release.
-pub(crate) const SUITES: &[Suite] = &[UNIT, FUZZ, CONSOLE, DOCS];
+pub(crate) const SUITES: &[Suite] = &[UNIT, CLI, FUZZ, CONSOLE, DOCS];
 
 const UNIT: Suite = Suite {
     name: "unit",
@@ -34,6 +34,13 @@ const CLIPPY: &[&str] =
     &["clippy", "--quiet", "--workspace", "--all-targets", "--all-features", "--", "--deny=warnings"];
 const UNIT_TESTS: &[&str] =
     &["test", "--no-fail-fast", "--all-features", "-pballast-core", "-pballast-fuzz", "-pxtask"];
+
+/// Of the release build, which `docs` uses too.
+const CLI: Suite = Suite {
+    name: "cli",
+    about: "the commands as people type them: exit codes, output, errors with their place",
+    steps: &[step("tests", Work::Tests(&["test", "--no-fail-fast", "--release", "-pballast"]))],
+};
 
 const FUZZ: Suite = Suite {
     name: "fuzz",
