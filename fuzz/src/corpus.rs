@@ -1,7 +1,9 @@
 //! The inputs from which the mutations start: every file in the folders of a target.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
 
@@ -10,9 +12,14 @@ use crate::targets::Target;
 /// Files above this size are left out: mutations of a large file seldom hit what matters.
 const FILE_BYTES_MAX: u64 = 256 << 10;
 
-/// The root of the clone.
+/// The root of the clone from which cargo runs us; it may not be the one in which we were built when clones share
+/// their build results.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the root of the workspace")
+    static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        PathBuf::from(package).parent().expect("this package lies in the root of the workspace").to_owned()
+    });
+    &ROOT
 }
 
 /// Reads the corpus of a target, in the order of the paths, so that an input has the same number everywhere.

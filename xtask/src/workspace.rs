@@ -3,12 +3,18 @@
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use anyhow::{Context, Result, bail};
 
-/// The root of the clone.
+/// The root of the clone from which cargo runs us; it may not be the one in which we were built when clones share
+/// their build results.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root of the workspace")
+    static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        PathBuf::from(package).parent().expect("xtask lies in the root of the workspace").to_owned()
+    });
+    &ROOT
 }
 
 /// A folder outside the clone for what is worth keeping between clones: tools and build results.
