@@ -1,1 +1,9 @@
-//! A cluster in virtual time.
+//! A cluster in virtual time: a scenario goes in, the very decision code of `ballast-core` runs in it, and a score comes
+//! out.
+//!
+//! No clock, no disk, no network, one thread: the same seed gives the same bytes.
+
+pub mod import;
+pub mod openb;
+pub mod placement;
+pub mod random;

@@ -17,7 +17,7 @@ pub(crate) struct Suite {
 }
 
 /// Every suite of this release.
-pub(crate) const SUITES: &[Suite] = &[UNIT, CLI, FUZZ, CONSOLE, DOCS];
+pub(crate) const SUITES: &[Suite] = &[UNIT, SIM, CLI, FUZZ, CONSOLE, DOCS];
 
 const UNIT: Suite = Suite {
     name: "unit",
@@ -34,6 +34,21 @@ const CLIPPY: &[&str] =
     &["clippy", "--quiet", "--workspace", "--all-targets", "--all-features", "--", "--deny=warnings"];
 const UNIT_TESTS: &[&str] =
     &["test", "--no-fail-fast", "--all-features", "-pballast-core", "-pballast-fuzz", "-pxtask"];
+
+/// Of the release build: it is counted in simulated days.
+const SIM: Suite = Suite {
+    name: "sim",
+    about: "the simulated cluster: scenarios, faults at every step, and recorded workloads of real clusters",
+    steps: &[
+        step(
+            "tests",
+            Work::Tests(&["test", "--no-fail-fast", "--release", "--features=schema", "-pballast-sim"]),
+        ),
+        Step { name: "recorded workloads", needs: Some("traces"), work: Work::Tests(SIM_TRACES) },
+    ],
+};
+const SIM_TRACES: &[&str] =
+    &["test", "--no-fail-fast", "--release", "--features=schema,traces", "-pballast-sim", "--test=openb"];
 
 /// Of the release build, which `docs` uses too.
 const CLI: Suite = Suite {
