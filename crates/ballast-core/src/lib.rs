@@ -15,6 +15,7 @@ pub mod plan;
 pub mod policy;
 pub mod procedure;
 pub mod resources;
+pub mod snapshot;
 pub mod units;
 pub mod view;
 pub mod wish;

@@ -1,0 +1,324 @@
+//! Classes: pods that are alike in shape and constraints. Plans are made for classes, not for pods.
+
+use std::sync::Arc;
+
+use crate::kube::{LabelSelector, Labels, Meta, Name, PodAffinityTerm, PodSpec};
+use crate::resources::{GpuNeed, Resources};
+
+/// What makes pods alike: the parts of a pod that any decision reads, its own name left out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ClassKey {
+    /// Namespace.
+    pub namespace: Name,
+    /// Labels, those that differ from pod to pod of one controller left out.
+    pub labels: Arc<Labels>,
+    /// Annotations that decisions read.
+    pub annotations: Vec<(Name, Name)>,
+    /// Kind and name of the controller.
+    pub owner: Option<(Name, Name)>,
+    /// The spec, without the node it is bound to.
+    pub spec: Arc<PodSpec>,
+}
+
+/// What is derived from a class key once, for all its pods.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// What makes its pods alike.
+    pub key: Arc<ClassKey>,
+    /// What one asks for.
+    pub requests: Resources,
+    /// What one needs of GPUs.
+    pub gpu: GpuNeed,
+    /// Priority of its pods.
+    pub priority: i32,
+    /// Number of the constraint on nodes.
+    pub constraint: u32,
+    /// The gang its pods belong to.
+    pub gang: Option<Gang>,
+    /// Host ports that one takes.
+    pub ports: Vec<HostPort>,
+    /// Required relations to other pods.
+    pub relations: Relations,
+    /// What removal of one means.
+    pub traits: Traits,
+    /// Requested resource names that the model has no place for.
+    pub unmodelled: Vec<Name>,
+    /// Claims whose volumes tie it to a place.
+    pub claims: Vec<Name>,
+}
+
+/// A gang: so many members, all or none.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Gang {
+    /// Namespace.
+    pub namespace: Name,
+    /// Name.
+    pub name: Name,
+    /// How many members it needs; 0 where it does not say.
+    pub size: u32,
+}
+
+/// A port of the node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HostPort {
+    /// The port.
+    pub port: i32,
+    /// `TCP` or another.
+    pub protocol: Name,
+    /// The address; empty means all.
+    pub ip: Name,
+}
+
+/// Required relations to other pods.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Relations {
+    /// Near these.
+    pub near: Vec<PodTerm>,
+    /// Away from these.
+    pub away: Vec<PodTerm>,
+    /// Evenly over these.
+    pub spread: Vec<SpreadTerm>,
+}
+
+/// Other pods within a domain.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PodTerm {
+    /// Which pods.
+    pub selector: LabelSelector,
+    /// In which namespaces; empty means all.
+    pub namespaces: Vec<Name>,
+    /// The node label whose equal values make a domain.
+    pub key: Name,
+}
+
+/// An even spread over domains.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SpreadTerm {
+    /// The pods that are counted.
+    pub pods: PodTerm,
+    /// Largest allowed difference.
+    pub max_skew: u32,
+    /// Fewer domains than this count as one more with no pods.
+    pub min_domains: u32,
+}
+
+/// What removal of a pod means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// Runs on every node; leaves with it.
+    pub daemon: bool,
+    /// Made by the kubelet itself; leaves with the node.
+    pub mirror: bool,
+    /// Nobody would make it anew.
+    pub bare: bool,
+    /// Annotated so.
+    pub do_not_disrupt: bool,
+    /// Annotated so, either way.
+    pub safe_to_evict: Option<bool>,
+    /// Shall run to its end.
+    pub on_completion: bool,
+    /// Has local data.
+    pub local_storage: bool,
+    /// In `kube-system`.
+    pub system: bool,
+    /// Annotated cost of deletion; lower goes first.
+    pub deletion_cost: i32,
+}
+
+/// The annotations that decisions read; all others are left out of the class.
+const READ_ANNOTATIONS: [&str; 10] = [
+    "alibabacloud.com/gpu-milli",
+    "ballast.dev/do-not-disrupt",
+    "ballast.dev/gang-size",
+    "ballast.dev/gpu-models",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict",
+    "controller.kubernetes.io/pod-deletion-cost",
+    "gpu-fraction",
+    "karpenter.sh/do-not-disrupt",
+    "kueue.x-k8s.io/pod-group-total-count",
+    "scheduling.k8s.io/group-name",
+];
+
+/// Labels that differ from pod to pod of one controller.
+const OWN_LABELS: [&str; 3] = [
+    "apps.kubernetes.io/pod-index",
+    "batch.kubernetes.io/job-completion-index",
+    "statefulset.kubernetes.io/pod-name",
+];
+
+/// The annotation that only mirror pods have.
+const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+
+impl ClassKey {
+    /// The class of a pod.
+    pub fn new(meta: &Meta, spec: &Arc<PodSpec>) -> Self {
+        let owner = meta.controller().map(|owner| (owner.kind.clone(), owner.name.clone()));
+        let daemon = owner.as_ref().is_some_and(|(kind, _)| &**kind == "DaemonSet");
+        let mut annotations: Vec<(Name, Name)> = READ_ANNOTATIONS
+            .iter()
+            .filter_map(|key| {
+                meta.annotations.get_key_value(*key).map(|(key, value)| (key.clone(), value.clone()))
+            })
+            .collect();
+        if meta.annotations.contains_key(MIRROR_ANNOTATION) {
+            annotations.push((MIRROR_ANNOTATION.into(), "".into()));
+        }
+        Self {
+            namespace: meta.namespace.clone(),
+            labels: shared_labels(&meta.labels),
+            annotations,
+            owner,
+            spec: if daemon { without_affinity(spec) } else { spec.clone() },
+        }
+    }
+
+    /// The value of an annotation that decisions read.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.iter().find(|(known, _)| &**known == key).map(|(_, value)| &**value)
+    }
+
+    /// The gang that its pods say they belong to.
+    pub fn gang(&self) -> Option<Gang> {
+        let label = |key: &str| self.labels.get(key);
+        let (name, size) = if let Some(name) = label("ballast.dev/gang") {
+            (
+                name,
+                self.annotation("ballast.dev/gang-size")
+                    .or(label("ballast.dev/gang-size").map(|size| &**size)),
+            )
+        } else if let Some(name) = label("kueue.x-k8s.io/pod-group-name") {
+            (name, self.annotation("kueue.x-k8s.io/pod-group-total-count"))
+        } else {
+            (label("scheduling.x-k8s.io/pod-group")?, None)
+        };
+        let size = size.and_then(|size| size.parse().ok()).unwrap_or(0);
+        Some(Gang { namespace: self.namespace.clone(), name: name.clone(), size })
+    }
+
+    /// What removal of one of its pods means.
+    pub fn traits(&self) -> Traits {
+        let kind = self.owner.as_ref().map(|(kind, _)| &**kind);
+        let safe = self.annotation("cluster-autoscaler.kubernetes.io/safe-to-evict");
+        let says = |key: &str| self.annotation(key).is_some_and(|value| value == "true");
+        Traits {
+            daemon: kind == Some("DaemonSet"),
+            mirror: kind == Some("Node") || self.annotation(MIRROR_ANNOTATION).is_some(),
+            bare: kind.is_none(),
+            do_not_disrupt: says("karpenter.sh/do-not-disrupt") || says("ballast.dev/do-not-disrupt"),
+            safe_to_evict: match safe {
+                Some("true") => Some(true),
+                Some("false") => Some(false),
+                _ => None,
+            },
+            on_completion: safe == Some("on-completion"),
+            local_storage: self
+                .spec
+                .volumes
+                .iter()
+                .any(|volume| volume.empty_dir.is_some() || volume.host_path.is_some()),
+            system: &*self.namespace == "kube-system",
+            deletion_cost: self
+                .annotation("controller.kubernetes.io/pod-deletion-cost")
+                .and_then(|cost| cost.parse().ok())
+                .unwrap_or(0),
+        }
+    }
+
+    /// Required relations to other pods.
+    pub fn relations(&self) -> Relations {
+        let affinity = self.spec.affinity.as_ref();
+        let near = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
+        let away = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
+        let terms = |terms: &[PodAffinityTerm]| terms.iter().map(|term| self.pod_term(term)).collect();
+        Relations {
+            near: near.map(|near| terms(&near.required)).unwrap_or_default(),
+            away: away.map(|away| terms(&away.required)).unwrap_or_default(),
+            spread: self.spread_terms(),
+        }
+    }
+
+    /// Host ports that one of its pods takes.
+    pub fn ports(&self) -> Vec<HostPort> {
+        let port_of = |port: &crate::kube::ContainerPort| match port.host_port {
+            0 if self.spec.host_network => port.container_port,
+            port => port,
+        };
+        let ports = self.spec.containers.iter().flat_map(|container| &container.ports);
+        ports
+            .filter(|port| port_of(port) != 0)
+            .map(|port| HostPort {
+                port: port_of(port),
+                protocol: if port.protocol.is_empty() { "TCP".into() } else { port.protocol.clone() },
+                ip: if &*port.host_ip == "0.0.0.0" { "".into() } else { port.host_ip.clone() },
+            })
+            .collect()
+    }
+
+    fn pod_term(&self, term: &PodAffinityTerm) -> PodTerm {
+        let everywhere = term.namespace_selector.as_ref().is_some_and(LabelSelector::is_empty);
+        let namespaces = match (everywhere, term.namespaces.is_empty()) {
+            (true, _) => Vec::new(),
+            (false, true) => vec![self.namespace.clone()],
+            (false, false) => term.namespaces.clone(),
+        };
+        PodTerm {
+            selector: term.label_selector.clone().unwrap_or_default(),
+            namespaces,
+            key: term.topology_key.clone(),
+        }
+    }
+
+    fn spread_terms(&self) -> Vec<SpreadTerm> {
+        let hard = |term: &&crate::kube::TopologySpread| {
+            term.when_unsatisfiable == crate::kube::DoNotSchedule::DoNotSchedule
+        };
+        let spread = self.spec.topology_spread_constraints.iter().filter(hard);
+        spread
+            .map(|term| {
+                let mut selector = term.label_selector.clone().unwrap_or_default();
+                for key in &term.match_label_keys {
+                    if let Some(value) = self.labels.get(key) {
+                        selector.match_labels.insert(key.clone(), value.clone());
+                    }
+                }
+                let namespaces = vec![self.namespace.clone()];
+                SpreadTerm {
+                    pods: PodTerm { selector, namespaces, key: term.topology_key.clone() },
+                    max_skew: term.max_skew.max(1) as u32,
+                    min_domains: term.min_domains.unwrap_or(1).max(1) as u32,
+                }
+            })
+            .collect()
+    }
+}
+
+impl PodTerm {
+    /// Whether pods of a class are meant.
+    pub fn matches(&self, class: &ClassKey) -> bool {
+        (self.namespaces.is_empty() || self.namespaces.contains(&class.namespace))
+            && self.selector.matches(&class.labels)
+    }
+}
+
+impl Relations {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.near.is_empty() && self.away.is_empty() && self.spread.is_empty()
+    }
+}
+
+fn shared_labels(labels: &Arc<Labels>) -> Arc<Labels> {
+    if !OWN_LABELS.iter().any(|key| labels.contains_key(*key)) {
+        return labels.clone();
+    }
+    let shared = labels.iter().filter(|(key, _)| !OWN_LABELS.contains(&&***key));
+    Arc::new(shared.map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
+/// A daemon set's pods differ only in the node that they are for.
+fn without_affinity(spec: &Arc<PodSpec>) -> Arc<PodSpec> {
+    if spec.affinity.is_none() {
+        return spec.clone();
+    }
+    Arc::new(PodSpec { affinity: None, ..(**spec).clone() })
+}

@@ -1,0 +1,162 @@
+//! The snapshot: one immutable view of everything that was seen, with the indexes that planning needs.
+//!
+//! [`Store`] takes observations and keeps the newest [`Snapshot`]; versions share what did not change. A snapshot built from
+//! deltas and one built at once from the same facts lead to the same plan, byte for byte: wherever order matters it is the
+//! order of names, never the order of arrival.
+
+mod class;
+mod constraint;
+mod index;
+mod intern;
+mod node;
+mod pool;
+mod source;
+mod store;
+mod store_nodes;
+mod store_pods;
+mod topology;
+
+pub use class::{Class, ClassKey, Gang, HostPort, PodTerm, Relations, SpreadTerm, Traits};
+pub use constraint::{Constraint, GPU_MODEL_LABELS, GPU_MODELS_ANNOTATION, Profile};
+pub use index::{Allowed, CLOSED, NodeIndex, Overlay};
+pub use intern::{Interned, Interner};
+pub use node::{BaseState, CORDON_MARK, NodeEntry};
+pub use pool::{Counts, HOSTNAME_LABEL, POOL_LABEL, PoolEntry, TYPE_LABEL, Template, ZONE_LABEL};
+pub use source::SourceState;
+pub use store::Store;
+pub use topology::{Domains, Topology};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::kube::{
+    DaemonSet, Name, PersistentVolume, PersistentVolumeClaim, Phase, PodDisruptionBudget, PriorityClass,
+};
+use crate::observation::Source;
+use crate::policy::ClusterPolicySpec;
+use crate::resources::ResourceNames;
+use crate::units::Time;
+
+/// One immutable view of everything that was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// The cluster's policy.
+    pub policy: Arc<ClusterPolicySpec>,
+    /// Names of resources.
+    pub names: ResourceNames,
+    /// Pools, in order of their names.
+    pub pools: Vec<PoolEntry>,
+    /// Disruption budgets by namespace and name.
+    pub budgets: BTreeMap<(Name, Name), Arc<PodDisruptionBudget>>,
+    /// What is known of each source.
+    pub sources: BTreeMap<Source, SourceState>,
+    /// Pods that wait, by class, the oldest first.
+    pub pending: BTreeMap<u32, BTreeSet<(Time, Name, u32)>>,
+    /// Changes whenever a node appears, disappears, or changes its labels or taints.
+    pub node_generation: u64,
+    pub(crate) nodes: Vec<NodeEntry>,
+    pub(crate) node_slots: FxHashMap<Name, u32>,
+    /// Slots of the nodes that are there, in order of their names.
+    pub(crate) order: Vec<u32>,
+    /// Place of each slot in `order`.
+    pub(crate) ranks: Vec<u32>,
+    pub(crate) index: NodeIndex,
+    pub(crate) pods: Vec<Option<PodEntry>>,
+    pub(crate) classes: Vec<Option<Class>>,
+    pub(crate) class_keys: Interner<ClassKey>,
+    pub(crate) constraints: Interner<Constraint>,
+    /// Nodes that little would have to leave, by slot.
+    pub(crate) lightly_used: BTreeSet<u32>,
+    /// Nodes of pools that are not ready or are cordoned, by slot.
+    pub(crate) unsettled: BTreeSet<u32>,
+    /// Classes with pods that demand distance from others: they bind what comes later.
+    pub(crate) keeping_away: BTreeSet<u32>,
+    pub(crate) daemons: BTreeMap<(Name, Name), Arc<DaemonSet>>,
+    pub(crate) volumes: BTreeMap<Name, Arc<PersistentVolume>>,
+    pub(crate) volume_claims: BTreeMap<(Name, Name), Arc<PersistentVolumeClaim>>,
+    pub(crate) priorities: BTreeMap<Name, Arc<PriorityClass>>,
+}
+
+/// No slot, no rank.
+pub const NONE: u32 = u32::MAX;
+
+/// A pod that has not ended.
+#[derive(Clone, Debug)]
+pub struct PodEntry {
+    /// Namespace.
+    pub namespace: Name,
+    /// Name.
+    pub name: Name,
+    /// Identity.
+    pub uid: Name,
+    /// Number of its class.
+    pub class: u32,
+    /// Slot of its node, [`NONE`] while it waits.
+    pub node: u32,
+    /// Where it is in its life.
+    pub phase: Phase,
+    /// When it was made.
+    pub created: Time,
+    /// It was told to end.
+    pub leaving: bool,
+    /// A gate keeps it from being scheduled.
+    pub gated: bool,
+    /// Device of its GPU share, where it says.
+    pub gpu_index: Option<u8>,
+}
+
+impl Snapshot {
+    /// Nodes that are there, in order of their names.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = &NodeEntry> {
+        self.order.iter().map(|&slot| &self.nodes[slot as usize])
+    }
+
+    /// The node at a place in the order of names.
+    pub fn node_at(&self, rank: usize) -> &NodeEntry {
+        &self.nodes[self.order[rank] as usize]
+    }
+
+    /// The node of a slot.
+    pub fn node(&self, slot: u32) -> &NodeEntry {
+        &self.nodes[slot as usize]
+    }
+
+    /// The node of a name, if it is there.
+    pub fn node_named(&self, name: &str) -> Option<&NodeEntry> {
+        let slot = *self.node_slots.get(name)?;
+        let entry = &self.nodes[slot as usize];
+        entry.node.is_some().then_some(entry)
+    }
+
+    /// The place of a slot in the order of names; [`NONE`] where the node is not there.
+    pub fn rank(&self, slot: u32) -> u32 {
+        self.ranks[slot as usize]
+    }
+
+    /// A pod by number.
+    pub fn pod(&self, pod: u32) -> &PodEntry {
+        self.pods[pod as usize].as_ref().expect("a pod's number is dropped with it")
+    }
+
+    /// A class by number.
+    pub fn class(&self, class: u32) -> &Class {
+        self.classes[class as usize].as_ref().expect("a class is kept while it has pods")
+    }
+
+    /// A constraint by number.
+    pub fn constraint(&self, constraint: u32) -> &Constraint {
+        self.constraints.get(constraint)
+    }
+
+    /// The index over what is free.
+    pub fn index(&self) -> &NodeIndex {
+        &self.index
+    }
+
+    /// The pool of a name.
+    pub fn pool_named(&self, name: &str) -> Option<&PoolEntry> {
+        self.pools.binary_search_by(|pool| (*pool.name).cmp(name)).ok().map(|at| &self.pools[at])
+    }
+}

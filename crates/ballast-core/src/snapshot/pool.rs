@@ -1,0 +1,191 @@
+//! Pools: the policy, the instances, and what a new node would look like in each zone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::kube::{DaemonSet, Labels, Name};
+use rustc_hash::FxHashMap;
+
+use crate::observation::{Instance, InstanceState};
+use crate::policy::VmPoolSpec;
+use crate::resources::{GpuDevices, ResourceNames, Resources, pod_requests};
+
+use super::constraint::{Constraint, GPU_MODEL_LABELS, Profile};
+use super::node::{BaseState, NodeEntry, offered};
+
+/// The label of a node's zone.
+pub const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+/// The label of a node's own name.
+pub const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
+/// The label of a node's instance type.
+pub const TYPE_LABEL: &str = "node.kubernetes.io/instance-type";
+/// The label of the pool that a node belongs to.
+pub const POOL_LABEL: &str = "ballast.dev/pool";
+/// What a kubelet allows when nobody says otherwise.
+const DEFAULT_PODS: i64 = 110;
+
+/// A pool.
+#[derive(Clone, Debug)]
+pub struct PoolEntry {
+    /// Its name.
+    pub name: Name,
+    /// Its policy.
+    pub spec: Arc<VmPoolSpec>,
+    /// What a new node would look like, one for each zone.
+    pub templates: Vec<Template>,
+    /// Its instances by identity.
+    pub instances: BTreeMap<Name, Instance>,
+    /// Identities of the instances that are off, in order of their names.
+    pub stopped: Vec<Name>,
+    /// Identities of the instances that are up but are no node, in order of their names.
+    pub nodeless: Vec<Name>,
+    /// How many of its nodes are in each state.
+    pub counts: Counts,
+}
+
+/// How many nodes of a pool are in each state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts([u32; 7]);
+
+impl Counts {
+    /// Nodes in a state.
+    pub fn of(&self, state: BaseState) -> u32 {
+        self.0[state as usize]
+    }
+
+    pub(super) fn add(&mut self, state: BaseState) {
+        self.0[state as usize] += 1;
+    }
+
+    pub(super) fn remove(&mut self, state: BaseState) {
+        self.0[state as usize] -= 1;
+    }
+}
+
+/// What a new node would look like.
+#[derive(Clone, Debug)]
+pub struct Template {
+    /// Its zone; empty where the pool has none.
+    pub zone: Name,
+    /// Its labels.
+    pub labels: Labels,
+    /// What is free on it once its daemons run.
+    pub free: Resources,
+    /// Its devices.
+    pub gpus: GpuDevices,
+    /// The resource name of its GPUs.
+    pub gpu_kind: Option<Name>,
+}
+
+impl PoolEntry {
+    /// A pool without instances.
+    pub fn new(name: Name, spec: Arc<VmPoolSpec>) -> Self {
+        Self {
+            name,
+            spec,
+            templates: Vec::new(),
+            instances: BTreeMap::new(),
+            stopped: Vec::new(),
+            nodeless: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Whether a node belongs to it by name or label.
+    pub fn claims(&self, name: &str, labels: &Labels) -> bool {
+        let members = &self.spec.members;
+        members.selector.as_ref().is_some_and(|selector| !selector.is_empty() && selector.matches(labels))
+            || members
+                .name_prefix
+                .as_ref()
+                .is_some_and(|prefix| !prefix.is_empty() && name.starts_with(&**prefix))
+            || labels.get(POOL_LABEL).is_some_and(|pool| *pool == self.name)
+    }
+
+    /// Sorts the instances into those that are off and those that are up without being a node.
+    pub(super) fn sort_instances(&mut self, slots: &FxHashMap<Name, u32>, nodes: &[NodeEntry]) {
+        let is_node = |instance: &Instance| {
+            slots.get(&instance.name).is_some_and(|&slot| nodes[slot as usize].node.is_some())
+        };
+        let by_name = |ids: Vec<(Name, Name)>| {
+            let mut ids = ids;
+            ids.sort();
+            ids.into_iter().map(|(_, id)| id).collect()
+        };
+        let named = |instance: &Instance| (instance.name.clone(), instance.id.clone());
+        let off = |instance: &&Instance| instance.state == InstanceState::Stopped;
+        self.stopped = by_name(self.instances.values().filter(off).map(named).collect());
+        self.nodeless =
+            by_name(self.instances.values().filter(|i| !off(i) && !is_node(i)).map(named).collect());
+    }
+
+    /// Works out the templates anew: they depend on the daemon sets.
+    pub fn rebuild(&mut self, daemons: &BTreeMap<(Name, Name), Arc<DaemonSet>>, names: &mut ResourceNames) {
+        let zones = match self.spec.template.zones.as_slice() {
+            [] => vec![Name::default()],
+            zones => zones.to_vec(),
+        };
+        self.templates = zones.into_iter().map(|zone| self.template(zone, daemons, names)).collect();
+    }
+
+    fn template(
+        &self,
+        zone: Name,
+        daemons: &BTreeMap<(Name, Name), Arc<DaemonSet>>,
+        names: &mut ResourceNames,
+    ) -> Template {
+        let template = &self.spec.template;
+        let (mut free, devices, gpu_kind) = offered(template.allocatable.iter(), names);
+        if free[Resources::PODS] == 0 {
+            free[Resources::PODS] = DEFAULT_PODS;
+        }
+        let mut labels = template.labels.clone();
+        labels.insert(POOL_LABEL.into(), self.name.clone());
+        if !zone.is_empty() {
+            labels.insert(ZONE_LABEL.into(), zone.clone());
+        }
+        if let Some(instance_type) = &template.instance_type {
+            labels.insert(TYPE_LABEL.into(), instance_type.clone());
+        }
+        if let Some(model) = &template.gpu_model {
+            labels.insert(GPU_MODEL_LABELS[0].into(), model.clone());
+        }
+        let gpus = GpuDevices::new(devices);
+        free[Resources::GPU_WHOLE] = gpus.wholly_free();
+        free[Resources::GPU_SHARE] = gpus.greatest_share();
+        let mut new = Template { zone, labels, free, gpus, gpu_kind };
+        for daemon in daemons.values() {
+            new.make_room_for(daemon, template, names);
+        }
+        new
+    }
+}
+
+impl Template {
+    /// What constraints are held against.
+    pub fn profile<'a>(&'a self, name: &'a Name, taints: &'a [crate::kube::Taint]) -> Profile<'a> {
+        Profile { name, labels: &self.labels, taints, gpu_kind: self.gpu_kind.as_ref() }
+    }
+
+    fn make_room_for(
+        &mut self,
+        daemon: &DaemonSet,
+        template: &crate::policy::NodeTemplate,
+        names: &mut ResourceNames,
+    ) {
+        let pod = &daemon.spec.template;
+        let constraint = Constraint::new(&pod.spec, Vec::new(), None, None);
+        let name = Name::default();
+        if constraint.misfit(&self.profile(&name, &template.taints)).is_none() {
+            let (requests, gpu, _) = pod_requests(&pod.spec, &pod.metadata, names);
+            let (whole, share) = (self.free[Resources::GPU_WHOLE], self.free[Resources::GPU_SHARE]);
+            self.free.subtract(&requests, 1);
+            self.free[Resources::GPU_WHOLE] = whole;
+            self.free[Resources::GPU_SHARE] = share;
+            if self.gpus.take(gpu) {
+                self.free[Resources::GPU_WHOLE] = self.gpus.wholly_free();
+                self.free[Resources::GPU_SHARE] = self.gpus.greatest_share();
+            }
+        }
+    }
+}

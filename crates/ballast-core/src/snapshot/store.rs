@@ -1,0 +1,240 @@
+//! The store: takes observations, keeps the newest snapshot.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::kube::Name;
+use crate::observation::{Body, Change, Instance, Object, ObjectKey, ObjectKind, Observation, Source};
+use crate::units::Time;
+
+use super::store_pods::Shortcuts;
+use super::{NONE, Snapshot};
+
+/// Takes observations and keeps the newest snapshot.
+#[derive(Debug, Default)]
+pub struct Store {
+    pub(super) current: Arc<Snapshot>,
+    pub(super) pod_slots: FxHashMap<(Name, Name), u32>,
+    pub(super) free_pods: Vec<u32>,
+    pub(super) shortcuts: Shortcuts,
+    /// Nodes appeared or disappeared since the index was built.
+    pub(super) reorder: bool,
+    /// Slots whose free vector changed since the index was brought up to date.
+    pub(super) touched: Vec<u32>,
+}
+
+impl Store {
+    /// An empty store: nothing was seen yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes an observation in. One that cannot be believed changes only what is known of its source.
+    pub fn observe(&mut self, observation: Observation) {
+        let Observation { source, taken_at, outcome } = observation;
+        match outcome {
+            Err(error) => self.snapshot_mut().sources.entry(source).or_default().error = Some(error),
+            Ok(Body::Listed(objects)) => self.list(source, taken_at, objects),
+            Ok(Body::Changed(changes)) => self.change(source, taken_at, changes),
+            Ok(Body::Instances(instances)) => self.list_instances(source, taken_at, instances),
+            Ok(Body::Answer(_)) => {
+                let state = self.snapshot_mut().sources.entry(source).or_default();
+                state.changed(taken_at, 1);
+            }
+        }
+    }
+
+    /// The newest snapshot, its index up to date.
+    pub fn snapshot(&mut self) -> Arc<Snapshot> {
+        if self.reorder {
+            self.rebuild_order();
+            self.sort_instances();
+        } else if !self.touched.is_empty() {
+            let snapshot = Arc::make_mut(&mut self.current);
+            for slot in self.touched.drain(..) {
+                let rank = snapshot.ranks[slot as usize];
+                if rank != NONE {
+                    let free = snapshot.nodes[slot as usize].room();
+                    snapshot.index.set(rank as usize, free);
+                }
+            }
+        }
+        self.current.clone()
+    }
+
+    pub(super) fn snapshot_mut(&mut self) -> &mut Snapshot {
+        Arc::make_mut(&mut self.current)
+    }
+
+    fn list(&mut self, source: Source, at: Time, objects: Vec<Object>) {
+        let max_shrink = self.current.policy.sources.max_shrink;
+        let state = self.snapshot_mut().sources.entry(source.clone()).or_default();
+        if !state.believes(objects.len(), at, max_shrink) {
+            return;
+        }
+        let kind = ObjectKind::ALL.into_iter().find(|kind| kind.name() == &*source.name);
+        let mut gone = kind.map(|kind| self.keys(kind)).unwrap_or_default();
+        for object in objects {
+            let key = key_of(&object);
+            gone.remove(&(key.namespace, key.name));
+            self.apply(object);
+        }
+        for (namespace, name) in gone.into_keys() {
+            if let Some(kind) = kind {
+                self.delete(kind, &ObjectKey { namespace, name, uid: Name::default() });
+            }
+        }
+    }
+
+    fn change(&mut self, source: Source, at: Time, changes: Vec<Change>) {
+        let kind = ObjectKind::ALL.into_iter().find(|kind| kind.name() == &*source.name);
+        for change in changes {
+            match change {
+                Change::Applied(object) => self.apply(object),
+                Change::Deleted(key) => {
+                    if let Some(kind) = kind {
+                        self.delete(kind, &key);
+                    }
+                }
+            }
+        }
+        let len = kind.map_or(0, |kind| self.count(kind));
+        self.snapshot_mut().sources.entry(source).or_default().changed(at, len);
+    }
+
+    fn list_instances(&mut self, source: Source, at: Time, instances: Vec<Instance>) {
+        let max_shrink = self.current.policy.sources.max_shrink;
+        let pool = source.name.clone();
+        let snapshot = Arc::make_mut(&mut self.current);
+        if !snapshot.sources.entry(source).or_default().believes(instances.len(), at, max_shrink) {
+            return;
+        }
+        let Ok(at) = snapshot.pools.binary_search_by(|entry| entry.name.cmp(&pool)) else { return };
+        let listed: std::collections::BTreeMap<Name, Instance> =
+            instances.into_iter().map(|instance| (instance.id.clone(), instance)).collect();
+        if snapshot.pools[at].instances == listed {
+            return;
+        }
+        let before = std::mem::replace(&mut snapshot.pools[at].instances, listed);
+        let mut concerned: Vec<Name> = before.values().map(|instance| instance.name.clone()).collect();
+        concerned.extend(snapshot.pools[at].instances.values().map(|instance| instance.name.clone()));
+        concerned.sort();
+        concerned.dedup();
+        snapshot.pools[at].sort_instances(&snapshot.node_slots, &snapshot.nodes);
+        for name in concerned {
+            if let Some(&slot) = snapshot.node_slots.get(&name) {
+                snapshot.judge(slot);
+                self.touched.push(slot);
+            }
+        }
+    }
+
+    fn apply(&mut self, object: Object) {
+        match object {
+            Object::Pod(pod) => self.apply_pod(pod),
+            Object::Node(node) => self.apply_node(node),
+            Object::PodDisruptionBudget(budget) => {
+                let key = (budget.metadata.namespace.clone(), budget.metadata.name.clone());
+                self.snapshot_mut().budgets.insert(key, Arc::new(budget));
+            }
+            Object::PersistentVolume(volume) => {
+                self.snapshot_mut().volumes.insert(volume.metadata.name.clone(), Arc::new(volume));
+                self.resolve_claims();
+            }
+            Object::PersistentVolumeClaim(claim) => {
+                let key = (claim.metadata.namespace.clone(), claim.metadata.name.clone());
+                self.snapshot_mut().volume_claims.insert(key, Arc::new(claim));
+                self.resolve_claims();
+            }
+            Object::DaemonSet(daemon) => {
+                let key = (daemon.metadata.namespace.clone(), daemon.metadata.name.clone());
+                self.snapshot_mut().daemons.insert(key, Arc::new(daemon));
+                self.rebuild_templates();
+            }
+            Object::PriorityClass(class) => {
+                self.snapshot_mut().priorities.insert(class.metadata.name.clone(), Arc::new(class));
+            }
+            Object::ClusterPolicy(policy) => self.snapshot_mut().policy = Arc::new(policy.spec),
+            Object::VmPool(pool) => self.apply_pool(pool.name, Arc::new(pool.spec)),
+        }
+    }
+
+    fn delete(&mut self, kind: ObjectKind, key: &ObjectKey) {
+        let pair = (key.namespace.clone(), key.name.clone());
+        match kind {
+            ObjectKind::Pod => self.delete_pod(key),
+            ObjectKind::Node => self.delete_node(key),
+            ObjectKind::PodDisruptionBudget => {
+                self.snapshot_mut().budgets.remove(&pair);
+            }
+            ObjectKind::PersistentVolume => {
+                self.snapshot_mut().volumes.remove(&key.name);
+                self.resolve_claims();
+            }
+            ObjectKind::PersistentVolumeClaim => {
+                self.snapshot_mut().volume_claims.remove(&pair);
+                self.resolve_claims();
+            }
+            ObjectKind::DaemonSet => {
+                self.snapshot_mut().daemons.remove(&pair);
+                self.rebuild_templates();
+            }
+            ObjectKind::PriorityClass => {
+                self.snapshot_mut().priorities.remove(&key.name);
+            }
+            ObjectKind::ClusterPolicy => self.snapshot_mut().policy = Arc::default(),
+            ObjectKind::VmPool => {
+                self.snapshot_mut().pools.retain(|pool| pool.name != key.name);
+                self.rejudge_all();
+            }
+        }
+    }
+
+    /// Everything of a kind, by namespace and name.
+    fn keys(&self, kind: ObjectKind) -> FxHashMap<(Name, Name), ()> {
+        let snapshot = &*self.current;
+        let cluster = |name: &Name| ((Name::default(), name.clone()), ());
+        match kind {
+            ObjectKind::Pod => self.pod_slots.keys().map(|key| (key.clone(), ())).collect(),
+            ObjectKind::Node => snapshot.nodes().map(|node| cluster(&node.name)).collect(),
+            ObjectKind::PodDisruptionBudget => snapshot.budgets.keys().map(|key| (key.clone(), ())).collect(),
+            ObjectKind::PersistentVolume => snapshot.volumes.keys().map(cluster).collect(),
+            ObjectKind::PersistentVolumeClaim => {
+                snapshot.volume_claims.keys().map(|key| (key.clone(), ())).collect()
+            }
+            ObjectKind::DaemonSet => snapshot.daemons.keys().map(|key| (key.clone(), ())).collect(),
+            ObjectKind::PriorityClass => snapshot.priorities.keys().map(cluster).collect(),
+            ObjectKind::ClusterPolicy => FxHashMap::default(),
+            ObjectKind::VmPool => snapshot.pools.iter().map(|pool| cluster(&pool.name)).collect(),
+        }
+    }
+
+    fn count(&self, kind: ObjectKind) -> usize {
+        match kind {
+            ObjectKind::Pod => self.pod_slots.len(),
+            ObjectKind::Node => self.current.order.len(),
+            kind => self.keys(kind).len(),
+        }
+    }
+}
+
+/// The name of an object, with its identity where it has one.
+fn key_of(object: &Object) -> ObjectKey {
+    let meta = match object {
+        Object::Node(object) => &object.metadata,
+        Object::Pod(object) => &object.metadata,
+        Object::PodDisruptionBudget(object) => &object.metadata,
+        Object::PersistentVolume(object) => &object.metadata,
+        Object::PersistentVolumeClaim(object) => &object.metadata,
+        Object::DaemonSet(object) => &object.metadata,
+        Object::PriorityClass(object) => &object.metadata,
+        Object::ClusterPolicy(object) => return named(&object.name),
+        Object::VmPool(object) => return named(&object.name),
+    };
+    ObjectKey { namespace: meta.namespace.clone(), name: meta.name.clone(), uid: meta.uid.clone() }
+}
+
+fn named(name: &Name) -> ObjectKey {
+    ObjectKey { namespace: Name::default(), name: name.clone(), uid: Name::default() }
+}

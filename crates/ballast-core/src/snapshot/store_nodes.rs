@@ -1,0 +1,260 @@
+//! Taking in nodes and pools: what is free, whose a node is, where it is in its life.
+
+use std::sync::Arc;
+
+use crate::kube::{Name, Node};
+use crate::observation::{InstanceState, ObjectKey};
+use crate::policy::VmPoolSpec;
+use crate::resources::{GpuDevices, GpuNeed};
+
+use super::node::offered;
+use super::{BaseState, CORDON_MARK, NONE, NodeEntry, NodeIndex, PoolEntry, Snapshot, Store};
+
+impl Store {
+    pub(super) fn apply_node(&mut self, node: Node) {
+        let slot = self.node_slot(&node.metadata.name);
+        let snapshot = Arc::make_mut(&mut self.current);
+        let entry = &mut snapshot.nodes[slot as usize];
+        let before = entry.node.replace(Arc::new(node));
+        let node = entry.node.as_ref().expect("it was set above");
+        match before {
+            None => self.reorder = true,
+            Some(before) => {
+                if before.metadata.labels != node.metadata.labels || before.spec.taints != node.spec.taints {
+                    snapshot.node_generation += 1;
+                }
+            }
+        }
+        snapshot.offer(slot);
+        snapshot.judge(slot);
+        self.touched.push(slot);
+    }
+
+    pub(super) fn delete_node(&mut self, key: &ObjectKey) {
+        let snapshot = Arc::make_mut(&mut self.current);
+        let Some(&slot) = snapshot.node_slots.get(&key.name) else { return };
+        let entry = &mut snapshot.nodes[slot as usize];
+        if !key.uid.is_empty() && entry.uid() != key.uid {
+            return;
+        }
+        entry.node = None;
+        snapshot.judge(slot);
+        self.reorder = true;
+    }
+
+    pub(super) fn apply_pool(&mut self, name: Name, spec: Arc<VmPoolSpec>) {
+        let snapshot = self.snapshot_mut();
+        match snapshot.pools.binary_search_by(|pool| pool.name.cmp(&name)) {
+            Ok(at) => snapshot.pools[at].spec = spec,
+            Err(at) => snapshot.pools.insert(at, PoolEntry::new(name, spec)),
+        }
+        self.rebuild_templates();
+        self.rejudge_all();
+    }
+
+    pub(super) fn sort_instances(&mut self) {
+        let Snapshot { pools, node_slots, nodes, .. } = self.snapshot_mut();
+        for pool in pools {
+            pool.sort_instances(node_slots, nodes);
+        }
+    }
+
+    pub(super) fn rebuild_templates(&mut self) {
+        let snapshot = self.snapshot_mut();
+        let Snapshot { pools, daemons, names, .. } = snapshot;
+        for pool in pools {
+            pool.rebuild(daemons, names);
+        }
+    }
+
+    /// Works out anew whose every node is and where it is in its life: the pools have changed.
+    pub(super) fn rejudge_all(&mut self) {
+        let snapshot = Arc::make_mut(&mut self.current);
+        for pool in &mut snapshot.pools {
+            pool.counts = super::Counts::default();
+        }
+        for entry in &mut snapshot.nodes {
+            entry.pool = None;
+        }
+        for slot in 0..snapshot.nodes.len() as u32 {
+            snapshot.judge(slot);
+            self.touched.push(slot);
+        }
+    }
+
+    /// Works out anew what every node offers: a resource name got a dimension.
+    pub(super) fn recount_all(&mut self) {
+        let snapshot = Arc::make_mut(&mut self.current);
+        for slot in 0..snapshot.nodes.len() as u32 {
+            snapshot.offer(slot);
+            self.touched.push(slot);
+        }
+        self.rebuild_templates();
+    }
+
+    /// The slot of a node by name, made where there is none.
+    pub(super) fn node_slot(&mut self, name: &Name) -> u32 {
+        if let Some(&slot) = self.current.node_slots.get(name) {
+            return slot;
+        }
+        let snapshot = self.snapshot_mut();
+        let slot = snapshot.nodes.len() as u32;
+        snapshot.nodes.push(NodeEntry::unseen(name.clone()));
+        snapshot.ranks.push(NONE);
+        snapshot.node_slots.insert(name.clone(), slot);
+        slot
+    }
+
+    /// Puts the nodes that are there into the order of their names and builds the index anew.
+    pub(super) fn rebuild_order(&mut self) {
+        self.reorder = false;
+        self.touched.clear();
+        let snapshot = Arc::make_mut(&mut self.current);
+        let mut order: Vec<u32> = (0..snapshot.nodes.len() as u32).collect();
+        order.retain(|&slot| snapshot.nodes[slot as usize].node.is_some());
+        order
+            .sort_unstable_by(|&a, &b| snapshot.nodes[a as usize].name.cmp(&snapshot.nodes[b as usize].name));
+        snapshot.ranks.fill(NONE);
+        for (rank, &slot) in order.iter().enumerate() {
+            snapshot.ranks[slot as usize] = rank as u32;
+        }
+        snapshot.index = NodeIndex::build(order.iter().map(|&slot| snapshot.nodes[slot as usize].room()));
+        snapshot.order = order;
+        snapshot.node_generation += 1;
+    }
+}
+
+impl Snapshot {
+    /// Adds or takes away what one pod of a class asks of a node.
+    pub(super) fn account(&mut self, slot: u32, class: u32, times: i64) {
+        let class = self.classes[class as usize].as_ref().expect("a class is kept while it has pods");
+        let (daemon, gpu) = (class.traits.daemon || class.traits.mirror, class.gpu);
+        let entry = &mut self.nodes[slot as usize];
+        entry.requested.add(&class.requests, times);
+        if !daemon {
+            entry.movable.add(&class.requests, times);
+        }
+        if gpu != GpuNeed::None {
+            self.recount_gpus(slot);
+        }
+        self.weigh(slot);
+    }
+
+    /// What a node offers, worked out from its object.
+    pub(super) fn offer(&mut self, slot: u32) {
+        let entry = &mut self.nodes[slot as usize];
+        let Some(node) = &entry.node else { return };
+        let (allocatable, devices, kind) = offered(node.status.allocatable.iter(), &self.names);
+        entry.allocatable = allocatable;
+        entry.gpu_kind = kind;
+        if entry.gpus.count() != GpuDevices::new(devices).count() {
+            entry.gpus = GpuDevices::new(devices);
+        }
+        self.recount_gpus(slot);
+        self.weigh(slot);
+    }
+
+    /// Which device each pod uses is not told in general. It is worked out the same way whatever came first: pods that name
+    /// their device, then whole devices, then shares from the greatest down, each on the tightest device.
+    fn recount_gpus(&mut self, slot: u32) {
+        let entry = &self.nodes[slot as usize];
+        let mut devices = GpuDevices::new(entry.gpus.count());
+        let mut needs: Vec<(GpuNeed, Option<u8>)> = Vec::new();
+        for &pod in &entry.pods {
+            let pod = self.pod(pod);
+            let need = self.class(pod.class).gpu;
+            if need != GpuNeed::None {
+                needs.push((need, pod.gpu_index));
+            }
+        }
+        needs.sort_by_key(|&(need, index)| (index.is_none(), index, std::cmp::Reverse(need.milli())));
+        for &(need, index) in &needs {
+            let placed = match (need, index) {
+                (GpuNeed::Share(milli), Some(index)) => devices.take_from(usize::from(index), milli),
+                _ => false,
+            };
+            if !placed {
+                devices.take(need);
+            }
+        }
+        let entry = &mut self.nodes[slot as usize];
+        entry.gpu_requested = needs.iter().map(|(need, _)| need.milli()).sum();
+        entry.gpus = devices;
+    }
+
+    /// Whose a node is and where it is in its life.
+    pub(super) fn judge(&mut self, slot: u32) {
+        let entry = &self.nodes[slot as usize];
+        let pool = entry.node.as_ref().and_then(|node| self.pool_of(node));
+        let state = match &entry.node {
+            None => BaseState::Unseen,
+            Some(node) => self.state_of(node, pool, entry.gpus.count()),
+        };
+        let entry = &mut self.nodes[slot as usize];
+        if let Some(before) = entry.pool {
+            self.pools[before as usize].counts.remove(entry.state);
+        }
+        if let Some(pool) = pool {
+            self.pools[pool as usize].counts.add(state);
+        }
+        entry.pool = pool;
+        entry.state = state;
+        if pool.is_some()
+            && matches!(state, BaseState::NotReady | BaseState::Cordoned | BaseState::CordonedByUs)
+        {
+            self.unsettled.insert(slot);
+        } else {
+            self.unsettled.remove(&slot);
+        }
+        self.weigh(slot);
+    }
+
+    /// Keeps the set of nodes that little would have to leave.
+    fn weigh(&mut self, slot: u32) {
+        let entry = &self.nodes[slot as usize];
+        let light = entry.pool.is_some_and(|pool| {
+            let threshold = self.pools[pool as usize].spec.scale_down.utilisation.as_milli();
+            let managed =
+                matches!(entry.state, BaseState::Ready | BaseState::NotReady | BaseState::CordonedByUs);
+            managed && entry.utilisation_milli() < threshold.max(1)
+        });
+        if light {
+            self.lightly_used.insert(slot)
+        } else {
+            self.lightly_used.remove(&slot)
+        };
+    }
+
+    fn pool_of(&self, node: &Node) -> Option<u32> {
+        let claims = |pool: &PoolEntry| {
+            pool.claims(&node.metadata.name, &node.metadata.labels)
+                || pool.instances.contains_key(&node.spec.provider_id)
+        };
+        self.pools.iter().position(claims).map(|at| at as u32)
+    }
+
+    fn state_of(&self, node: &Node, pool: Option<u32>, devices: usize) -> BaseState {
+        let pool = pool.map(|pool| &self.pools[pool as usize]);
+        let instance = pool.and_then(|pool| pool.instances.get(&node.spec.provider_id));
+        match instance.map(|instance| instance.state) {
+            Some(InstanceState::Stopped) => return BaseState::Stopped,
+            Some(InstanceState::Stopping) => return BaseState::Stopping,
+            _ => {}
+        }
+        let mark = node.metadata.annotations.contains_key(CORDON_MARK);
+        if node.spec.unschedulable {
+            return if mark { BaseState::CordonedByUs } else { BaseState::Cordoned };
+        }
+        let promised =
+            pool.and_then(|pool| pool.templates.first()).map_or(0, |template| template.gpus.count());
+        let starting_up = pool.is_some_and(|pool| {
+            pool.spec
+                .template
+                .startup_taints
+                .iter()
+                .any(|taint| node.spec.taints.iter().any(|on| on.key == taint.key))
+        });
+        let usable = node.is_ready() && devices >= promised && !starting_up;
+        if usable { BaseState::Ready } else { BaseState::NotReady }
+    }
+}

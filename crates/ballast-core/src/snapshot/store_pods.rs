@@ -1,0 +1,253 @@
+//! Taking in pods: each finds its class, its node or its place in the queue.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::kube::{Labels, Name, NodeSelector, Phase, Pod, PodSpec};
+use crate::observation::ObjectKey;
+use crate::resources::{is_gpu, pod_requests};
+use crate::units::Time;
+
+use super::{Class, ClassKey, Constraint, GPU_MODELS_ANNOTATION, NONE, PodEntry, Snapshot, Store};
+
+/// Where the Alibaba scheduler writes the device of a GPU share.
+const GPU_INDEX_ANNOTATION: &str = "alibabacloud.com/gpu-index";
+
+/// Shortcuts are dropped all at once when there are more: they are only an aid to speed.
+const SHORTCUTS_KEPT: usize = 100_000;
+
+/// Classes by the identity of their parts, past hashing whole specs. The parts are kept alive, so an identity stays theirs.
+pub(super) type Shortcuts = FxHashMap<(usize, usize), Shortcut>;
+
+#[derive(Debug)]
+pub(super) struct Shortcut {
+    _kept_alive: (Arc<PodSpec>, Arc<Labels>),
+    annotations: Arc<Labels>,
+    namespace: Name,
+    owner: Option<Name>,
+    class: u32,
+    serial: u64,
+}
+
+impl Store {
+    pub(super) fn apply_pod(&mut self, pod: Pod) {
+        let key = (pod.metadata.namespace.clone(), pod.metadata.name.clone());
+        if pod.status.phase.is_terminal() {
+            self.delete_pod(&ObjectKey { namespace: key.0, name: key.1, uid: Name::default() });
+            return;
+        }
+        let class = self.class_of(&pod);
+        let slot = match self.pod_slots.get(&key) {
+            Some(&slot) => {
+                self.detach(slot);
+                slot
+            }
+            None => {
+                let slot = self.new_pod_slot();
+                self.pod_slots.insert(key, slot);
+                slot
+            }
+        };
+        let node = if pod.node_name.is_empty() { NONE } else { self.node_slot(&pod.node_name) };
+        self.snapshot_mut().pods[slot as usize] = Some(entry_of(pod, class, node));
+        self.attach(slot);
+    }
+
+    pub(super) fn delete_pod(&mut self, key: &ObjectKey) {
+        let pair = (key.namespace.clone(), key.name.clone());
+        let Some(&slot) = self.pod_slots.get(&pair) else { return };
+        // A late word of an older pod of the same name says nothing about this one.
+        if !key.uid.is_empty() && self.current.pod(slot).uid != key.uid {
+            return;
+        }
+        self.detach(slot);
+        self.snapshot_mut().pods[slot as usize] = None;
+        self.pod_slots.remove(&pair);
+        self.free_pods.push(slot);
+    }
+
+    /// Looks up the volumes of every class with claims anew.
+    pub(super) fn resolve_claims(&mut self) {
+        let snapshot = self.snapshot_mut();
+        for slot in 0..snapshot.classes.len() {
+            let Some(class) = snapshot.classes[slot].as_ref().filter(|class| !class.claims.is_empty()) else {
+                continue;
+            };
+            let constraint = snapshot.constraint_for(&class.key, &class.claims);
+            let constraint = snapshot.constraints.take(constraint).slot;
+            let class = snapshot.classes[slot].as_mut().expect("it was there a moment ago");
+            let before = std::mem::replace(&mut class.constraint, constraint);
+            snapshot.constraints.give_back(before);
+        }
+    }
+
+    /// Takes the pod from its node or from the queue, and gives its class back.
+    fn detach(&mut self, slot: u32) {
+        let snapshot = Arc::make_mut(&mut self.current);
+        let pod = snapshot.pods[slot as usize].take().expect("only pods that are there are detached");
+        if pod.node == NONE {
+            if let Some(queue) = snapshot.pending.get_mut(&pod.class) {
+                queue.remove(&(pod.created, pod.name.clone(), slot));
+                if queue.is_empty() {
+                    snapshot.pending.remove(&pod.class);
+                }
+            }
+        } else {
+            snapshot.nodes[pod.node as usize].pods.retain(|&other| other != slot);
+            snapshot.account(pod.node, pod.class, -1);
+            self.touched.push(pod.node);
+        }
+        snapshot.drop_class(pod.class);
+    }
+
+    fn attach(&mut self, slot: u32) {
+        let snapshot = Arc::make_mut(&mut self.current);
+        let pod = snapshot.pods[slot as usize].as_ref().expect("only pods that are there are attached");
+        let (class, node) = (pod.class, pod.node);
+        if node != NONE {
+            snapshot.nodes[node as usize].pods.push(slot);
+            snapshot.account(node, class, 1);
+            self.touched.push(node);
+        } else if !pod.leaving && !snapshot.class(class).traits.daemon {
+            let key = (pod.created, pod.name.clone(), slot);
+            snapshot.pending.entry(class).or_default().insert(key);
+        }
+    }
+
+    fn new_pod_slot(&mut self) -> u32 {
+        self.free_pods.pop().unwrap_or_else(|| {
+            let snapshot = Arc::make_mut(&mut self.current);
+            snapshot.pods.push(None);
+            (snapshot.pods.len() - 1) as u32
+        })
+    }
+
+    /// The class of a pod, with one more user.
+    fn class_of(&mut self, pod: &Pod) -> u32 {
+        let owner = pod.metadata.controller().map(|owner| &owner.name);
+        let identity = (Arc::as_ptr(&pod.spec) as usize, Arc::as_ptr(&pod.metadata.labels) as usize);
+        if let Some(known) = self.shortcuts.get(&identity) {
+            let same = known.owner.as_ref() == owner
+                && known.namespace == pod.metadata.namespace
+                && known.annotations == pod.metadata.annotations;
+            let snapshot = Arc::make_mut(&mut self.current);
+            if same && snapshot.class_keys.serial(known.class) == known.serial {
+                return snapshot.class_keys.take_again(known.class).slot;
+            }
+        }
+        let class = self.intern_class(pod);
+        if self.shortcuts.len() >= SHORTCUTS_KEPT {
+            self.shortcuts.clear();
+        }
+        let shortcut = Shortcut {
+            _kept_alive: (pod.spec.clone(), pod.metadata.labels.clone()),
+            annotations: pod.metadata.annotations.clone(),
+            namespace: pod.metadata.namespace.clone(),
+            owner: owner.cloned(),
+            class,
+            serial: self.current.class_keys.serial(class),
+        };
+        self.shortcuts.insert(identity, shortcut);
+        class
+    }
+
+    fn intern_class(&mut self, pod: &Pod) -> u32 {
+        let snapshot = Arc::make_mut(&mut self.current);
+        let key = ClassKey::new(&pod.metadata, &pod.spec);
+        let slot = snapshot.class_keys.take(key).slot;
+        if snapshot.classes.len() <= slot as usize {
+            snapshot.classes.resize(slot as usize + 1, None);
+        }
+        if snapshot.classes[slot as usize].is_none() {
+            let names_before = snapshot.names.clone();
+            snapshot.add_class(slot, pod);
+            if snapshot.names != names_before {
+                self.recount_all();
+            }
+        }
+        slot
+    }
+}
+
+impl Snapshot {
+    fn add_class(&mut self, slot: u32, pod: &Pod) {
+        let key = self.class_keys.get(slot).clone();
+        let (requests, gpu, unmodelled) = pod_requests(&key.spec, &pod.metadata, &mut self.names);
+        let claims = key.spec.volumes.iter().filter_map(|volume| volume.persistent_volume_claim.as_ref());
+        let claims: Vec<Name> = claims.map(|claim| claim.claim_name.clone()).collect();
+        let constraint = self.constraint_for(&key, &claims);
+        let constraint = self.constraints.take(constraint).slot;
+        let relations = key.relations();
+        if !relations.away.is_empty() {
+            self.keeping_away.insert(slot);
+        }
+        self.classes[slot as usize] = Some(Class {
+            requests,
+            gpu,
+            priority: self.priority_of(&key.spec),
+            constraint,
+            gang: key.gang(),
+            ports: key.ports(),
+            relations,
+            traits: key.traits(),
+            unmodelled,
+            claims,
+            key,
+        });
+    }
+
+    /// One pod less of a class; it goes with its last.
+    fn drop_class(&mut self, slot: u32) {
+        if self.class_keys.give_back(slot).is_some() {
+            let class = self.classes[slot as usize].take().expect("a class is kept while it has pods");
+            self.constraints.give_back(class.constraint);
+            self.keeping_away.remove(&slot);
+        }
+    }
+
+    fn constraint_for(&self, key: &ClassKey, claims: &[Name]) -> Constraint {
+        if key.owner.as_ref().is_some_and(|(kind, _)| &**kind == "DaemonSet") {
+            return Constraint::default();
+        }
+        let volumes = claims.iter().filter_map(|claim| self.volume_places(&key.namespace, claim)).collect();
+        let containers = key.spec.containers.iter();
+        let mut names = containers.flat_map(|c| c.resources.requests.keys().chain(c.resources.limits.keys()));
+        let gpu_kind = names.find(|name| is_gpu(name)).cloned();
+        Constraint::new(&key.spec, volumes, gpu_kind, key.annotation(GPU_MODELS_ANNOTATION))
+    }
+
+    /// Where the volume of a claim can be mounted; `None` where it can be anywhere or is not bound yet.
+    fn volume_places(&self, namespace: &Name, claim: &Name) -> Option<NodeSelector> {
+        let claim = self.volume_claims.get(&(namespace.clone(), claim.clone()))?;
+        let volume = self.volumes.get(&claim.spec.volume_name)?;
+        volume.spec.node_affinity.as_ref()?.required.clone()
+    }
+
+    fn priority_of(&self, spec: &PodSpec) -> i32 {
+        spec.priority.unwrap_or_else(|| match self.priorities.get(&spec.priority_class_name) {
+            Some(class) => class.value,
+            None => {
+                self.priorities.values().find(|class| class.global_default).map_or(0, |class| class.value)
+            }
+        })
+    }
+}
+
+fn entry_of(pod: Pod, class: u32, node: u32) -> PodEntry {
+    PodEntry {
+        gpu_index: pod.metadata.annotation(GPU_INDEX_ANNOTATION).and_then(|index| index.parse().ok()),
+        leaving: pod.metadata.deletion_timestamp.is_some(),
+        gated: !pod.spec.scheduling_gates.is_empty(),
+        created: pod.metadata.creation_timestamp.unwrap_or(Time::ZERO),
+        namespace: pod.metadata.namespace,
+        name: pod.metadata.name,
+        uid: pod.metadata.uid,
+        class,
+        node,
+        phase: match pod.status.phase {
+            Phase::Unknown => Phase::Running,
+            phase => phase,
+        },
+    }
+}
