@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
 use crate::observation::ErrorClass;
+use crate::policy::StopMode;
 use crate::units::{Span, Time};
 
 /// What must not be lost.
@@ -19,6 +20,8 @@ pub struct Ledger {
     pub written_at: Time,
     /// Counts launches, for names and tokens.
     pub launches_made: u64,
+    /// Counts removals, for the marks on cordoned nodes.
+    pub removals_made: u64,
     /// Launches under way, by the node's name.
     pub launches: BTreeMap<Name, Launch>,
     /// Removals under way, by the node's name.
@@ -76,10 +79,23 @@ pub enum LaunchKind {
 pub struct Removal {
     /// The pool.
     pub pool: Name,
-    /// The node's identity.
+    /// The node's identity; empty where there is no node.
+    #[serde(default)]
     pub uid: Name,
-    /// The provider's identity.
+    /// The provider's identity; empty where only the launch token is known.
+    #[serde(default)]
     pub provider_id: Name,
+    /// The launch token of an instance whose identity is not known.
+    #[serde(default)]
+    pub token: Name,
+    /// What stands on the node to say that the cordon is ours.
+    pub mark: Name,
+    /// What *stop* means.
+    #[serde(default)]
+    pub mode: StopMode,
+    /// The instance never became a usable node: it may have none.
+    #[serde(default)]
+    pub release: bool,
     /// When it was decided.
     pub since: Time,
     /// When it is given up and the node uncordoned, unless the stop was already sent.
@@ -146,6 +162,11 @@ const BACK_OFF_FIRST: Span = Span::from_mins(2);
 /// The longest wait after failed launches: long enough to leave a stock-out alone, short enough to return soon after it ends.
 const BACK_OFF_LONGEST: Span = Span::from_mins(30);
 
+/// How long after it ended a back-off is remembered, so that the next failure waits longer than the first did.
+const BACK_OFF_REMEMBERED: Span = Span::from_hours(3);
+/// The furthest that a stored deadline may lie ahead: a week, the longest that a cordoned node is waited for.
+pub(crate) const AHEAD_LONGEST: Span = Span::from_hours(7 * 24);
+
 impl Ledger {
     /// Reads a stored ledger.
     pub fn parse(text: &str) -> Result<Self, LedgerError> {
@@ -182,10 +203,40 @@ impl Ledger {
         self.strikes.remove(pool);
     }
 
-    /// Drops what no budget asks for any more.
-    pub fn forget_before(&mut self, horizon: Time) {
+    /// Drops what no rule asks for any more: removals before `horizon`, and additions older than a minute except the newest
+    /// of each pool, from which cool-downs count.
+    pub fn forget(&mut self, now: Time, horizon: Time) {
         self.removed.retain(|removed| removed.at >= horizon);
-        self.added.retain(|added| added.at >= horizon);
+        let recent = now - Span::from_mins(1);
+        let mut newest: BTreeMap<Name, Time> = BTreeMap::new();
+        for added in &self.added {
+            newest.insert(added.pool.clone(), added.at);
+        }
+        self.added.retain(|added| added.at >= recent || newest.get(&added.pool) == Some(&added.at));
+        self.back_off.retain(|entry| now.since(entry.until) < BACK_OFF_REMEMBERED);
+    }
+
+    /// Puts a stored ledger onto the time line of a new process: `now` takes the place of the instant of writing.
+    ///
+    /// How long nobody ran cannot be known, since the wall clock may have jumped either way. No time counts as passed, so that
+    /// no budget refills and no deadline expires by a jump: at worst everything waits a little longer.
+    pub fn rebase(&mut self, now: Time) {
+        let shift = Span::from_millis(now.as_millis().saturating_sub(self.written_at.as_millis()));
+        let later = |time: &mut Time| *time = (*time + shift).min(now);
+        let ahead = |time: &mut Time| *time = (*time + shift).clamp(now, now + AHEAD_LONGEST);
+        self.launches.values_mut().for_each(|launch| {
+            later(&mut launch.since);
+            ahead(&mut launch.deadline);
+        });
+        self.removals.values_mut().for_each(|removal| {
+            later(&mut removal.since);
+            ahead(&mut removal.deadline);
+        });
+        self.removed.iter_mut().chain(&mut self.added).for_each(|entry| later(&mut entry.at));
+        self.back_off.iter_mut().for_each(|entry| {
+            entry.until = (entry.until + shift).min(now + BACK_OFF_LONGEST);
+        });
+        self.written_at = now;
     }
 }
 

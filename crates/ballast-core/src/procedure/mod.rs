@@ -3,4 +3,4 @@
 
 mod request;
 
-pub use request::{LiveNode, Reply, Request};
+pub use request::{LiveNode, LivePod, Reply, Request};

@@ -10,13 +10,18 @@ use crate::policy::StopMode;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Request {
-    /// Writes the ledger; later requests of the same tick are sent only after it has succeeded.
+    /// Writes the ledger. What depends on it is requested only after it has succeeded.
+    ///
+    /// [`ErrorClass::Conflict`](crate::observation::ErrorClass::Conflict) means another writer. A second write of the same
+    /// version with the same body is `Done`: it is the same write, whose first answer was lost.
     WriteLedger {
         /// The version that is written; the precondition is that the stored one is one less.
         version: u64,
         /// The ledger as JSON.
         body: String,
     },
+    /// Reads the ledger that is stored; the reply is [`Reply::Ledger`].
+    ReadLedger,
     /// Starts a stopped instance.
     StartInstance {
         /// Its pool.
@@ -44,7 +49,7 @@ pub enum Request {
         /// Deallocate, or delete.
         mode: StopMode,
     },
-    /// Asks for one instance.
+    /// Asks for one instance. One that is not there, or gone for good, is `NotFound`.
     ReadInstance {
         /// Its pool.
         pool: Name,
@@ -58,21 +63,25 @@ pub enum Request {
         /// Its name.
         name: Name,
     },
-    /// Marks a node unschedulable as ours.
+    /// Marks a node unschedulable as ours. One that is cordoned already without this very mark is a `Conflict`: it is
+    /// somebody else's cordon. The mark and the cordon are one write.
     Cordon {
         /// Its name.
         name: Name,
         /// It must still be this one.
         uid: Name,
-        /// The mark that says whose cordon it is and what for.
+        /// The mark that says whose cordon it is and what for; the value of
+        /// the annotation `ballast.dev/cordoned-for`.
         mark: Name,
     },
-    /// Takes our mark and the cordon off.
+    /// Takes our mark and the cordon off. One that does not carry this very mark any more is a `Conflict`.
     Uncordon {
         /// Its name.
         name: Name,
         /// It must still be this one.
         uid: Name,
+        /// It must still carry this mark.
+        mark: Name,
     },
     /// Asks a pod to leave through the eviction API.
     Evict {
@@ -85,6 +94,13 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// Whether it changes anything in the world; reads do not.
+    pub fn changes(&self) -> bool {
+        !matches!(self, Self::ReadLedger | Self::ReadInstance { .. } | Self::ReadNode { .. })
+    }
+}
+
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -95,6 +111,8 @@ pub enum Reply {
     Instance(Instance),
     /// The node as it is.
     Node(LiveNode),
+    /// The ledger that is stored, as JSON; `None` where there is none.
+    Ledger(Option<String>),
     /// Refused or failed.
     Failed(SourceError),
     /// No answer in time: it may or may not have been applied.
