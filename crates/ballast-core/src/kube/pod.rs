@@ -214,6 +214,7 @@ pub struct PodAffinityTerm {
 /// A taint that a pod bears.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Toleration {
     /// Key; empty with `Exists` bears every taint.
     #[serde(skip_serializing_if = "super::str_is_empty")]
@@ -231,6 +232,7 @@ pub struct Toleration {
 
 /// How a toleration compares values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TolerationOperator {
     /// Values must be equal (the default).
     Equal,

@@ -1,11 +1,32 @@
 //! What people write: the documents of `ballast.dev/v1alpha1`.
 
 mod cluster_policy;
+mod elastic_job_policy;
+mod metric_scaler;
+mod ray_scaler;
+mod spark_pool;
 mod vm_pool;
 
 pub use cluster_policy::{
     ClusterPolicySpec, Growth, Health, Limits, Mode, Pause, PriorityRule, Removal, RemovalBudget, Sources,
     Yield,
+};
+pub use elastic_job_policy::{
+    ElasticJobPolicySpec, Goodput, JobCoolDown, JobKind, JobRules, SizeRule, Sizes, SpeedUp, YieldTo,
+};
+pub use metric_scaler::{
+    Band, Behavior, Cache, ContainerResourceMetric, Controller, Demand, DemandKind, ExternalMetric, Fallback,
+    FallbackKind, FastScaleIn, HpaVersion, MetricIdentifier, MetricKind, MetricRules, MetricScalerSpec,
+    MetricSpec, MetricTarget, MetricTargetKind, ObjectMetric, ObjectReference, Parameter, ParameterKind,
+    Paths, PodsMetric, PrometheusMetric, ResourceMetric, ScalingPolicy, ScalingPolicyKind, ScalingRules,
+    SelectPolicy, Step, StepKind, Victims,
+};
+pub use ray_scaler::{
+    Gcs, RayDefaults, RayDrain, RayGroup, RayLaunch, RayRules, RayScalerSpec, UpscalingMode,
+};
+pub use spark_pool::{
+    Fence, MasterKind, PodPlacement, PodResources, Shuffle, SparkAccess, SparkMaster, SparkPoolSpec,
+    SparkWindow, SparkWorkers,
 };
 pub use vm_pool::{
     BarePods, Headroom, LocalStorage, Members, NodeTemplate, Price, Provider, ScaleDown, ScheduleWindow,
@@ -32,7 +53,26 @@ pub struct Named<T> {
     pub spec: T,
 }
 
+/// One entry of a Secret in the namespace of the document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SecretKey {
+    /// Name of the Secret.
+    pub name: Name,
+    /// Key in it.
+    pub key: Name,
+}
+
 /// `ClusterPolicy`.
 pub type ClusterPolicy = Named<ClusterPolicySpec>;
 /// `VmPool`.
 pub type VmPool = Named<VmPoolSpec>;
+/// `ElasticJobPolicy`.
+pub type ElasticJobPolicy = Named<ElasticJobPolicySpec>;
+/// `MetricScaler`.
+pub type MetricScaler = Named<MetricScalerSpec>;
+/// `RayScaler`.
+pub type RayScaler = Named<RayScalerSpec>;
+/// `SparkPool`.
+pub type SparkPool = Named<SparkPoolSpec>;
