@@ -4,3 +4,4 @@
 //! by environment variables where the components are.
 
 pub mod browser;
+pub mod program;

@@ -36,12 +36,16 @@ impl Surroundings<'_> {
         self.components.iter().find(|checked| checked.component.name == name)
     }
 
-    /// What every command of a suite sees in its environment.
+    /// What every command of a suite sees in its environment. Whether the release build is there is the business of
+    /// the suite that needs it.
     fn prepare(&self, command: &mut Command) {
         command.env("BALLAST_TEST_SIZE", self.size.word()).stdin(Stdio::null());
         command.env("RUSTDOCFLAGS", "--deny=warnings");
         if let Some(browser) = self.program("Chromium") {
             command.env("BALLAST_CHROMIUM", browser);
+        }
+        if let Ok(target) = workspace::target() {
+            command.env("BALLAST_BIN", target.join("release").join("ballast"));
         }
     }
 }

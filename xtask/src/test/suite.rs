@@ -66,7 +66,10 @@ const FUZZ: Suite = Suite {
 const CONSOLE: Suite = Suite {
     name: "console",
     about: "the page in a real browser",
-    steps: &[Step { name: "browser", needs: Some("Chromium"), work: Work::Tests(CONSOLE_TESTS) }],
+    steps: &[
+        step("build", Work::Check(&["build", "--quiet", "--release", "-pballast"])),
+        Step { name: "browser", needs: Some("Chromium"), work: Work::Tests(CONSOLE_TESTS) },
+    ],
 };
 const CONSOLE_TESTS: &[&str] = &["test", "--no-fail-fast", "-pballast-e2e", "--features=console", "--tests"];
 
