@@ -5,5 +5,6 @@
 //! ```
 
 pub mod cli;
+pub mod console;
 
 pub mod present;

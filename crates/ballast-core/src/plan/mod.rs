@@ -11,7 +11,8 @@ pub use reason::{
     UnsafeToRemove, WaitingOn,
 };
 pub use report::{
-    Candidate, Hold, Infeasible, PromiseNote, Report, Severity, Skip, Step, Unmodelled, Waiting,
+    Candidate, Hold, Infeasible, NodeVerdict, PoolVerdict, PromiseNote, Report, Severity, Skip, Step,
+    Unmodelled, Waiting,
 };
 pub use words::Words;
 

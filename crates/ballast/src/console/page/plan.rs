@@ -1,0 +1,107 @@
+//! The plan as it stands: what is done next and why, what is under way, and what is held.
+
+use ballast_core::plan::{Action, Words};
+use ballast_core::view::View;
+use maud::{Markup, html};
+
+use super::Fragment;
+use crate::console::parts::{action_sign, action_target, node_path, subject};
+use crate::present::figures;
+
+pub(super) fn fragments(view: &View) -> Vec<Fragment> {
+    vec![
+        Fragment::new("plan", actions(view, usize::MAX)),
+        Fragment::new("flight", in_flight(view, usize::MAX)),
+        Fragment::new("holds", holds(view, usize::MAX)),
+    ]
+}
+
+pub(super) fn layout(fragments: &[Fragment]) -> Markup {
+    html! { h1 { "Plan" } div class="stack" { @for fragment in fragments { (fragment.placed()) } } }
+}
+
+/// What is planned, at most `rows` of it.
+pub(super) fn actions(view: &View, rows: usize) -> Markup {
+    html! {
+        section class="panel" {
+            h2 { "Planned now" span class="badge" { (view.actions.len()) } }
+            @if view.actions.is_empty() {
+                p class="empty" { "Nothing: all that asks is served, waited for, or held for a reason below" }
+            }
+            ul class="rows" { @for action in view.actions.iter().take(rows) { (action_row(action)) } }
+            (more(view.actions.len(), rows))
+        }
+    }
+}
+
+/// One action with its reason.
+pub(super) fn action_row(action: &Action) -> Markup {
+    html! {
+        li {
+            (action_sign(action.kind))
+            div {
+                p { (action.kind) " " (action_target(action)) }
+                p class="reason" {
+                    (action.reason.message)
+                    @if let Some(limit) = &action.reason.limit { span class="bound" { " Bound by " (limit) } }
+                }
+            }
+        }
+    }
+}
+
+/// What is under way, at most `rows` of it.
+pub(super) fn in_flight(view: &View, rows: usize) -> Markup {
+    html! {
+        section class="panel" {
+            h2 { "Under way" span class="badge" { (view.in_flight.len()) } }
+            @if view.in_flight.is_empty() { p class="empty" { "Nothing" } }
+            ul class="rows" {
+                @for flight in view.in_flight.iter().take(rows) {
+                    li {
+                        span class="sign same" aria-hidden="true" { "…" }
+                        div {
+                            p { a href=(node_path(&flight.target)) { bdi { (flight.target) } } span class="dim" { " " (flight.kind) } }
+                            p class="reason" {
+                                (flight.step) ", for " (view.now.since(flight.since).rounded())
+                                @if let Some(deadline) = flight.deadline {
+                                    ", given up " (figures::ahead(deadline, view.now))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            (more(view.in_flight.len(), rows))
+        }
+    }
+}
+
+/// What is held, at most `rows` of it.
+pub(super) fn holds(view: &View, rows: usize) -> Markup {
+    html! {
+        section class="panel" {
+            h2 { "Held on purpose" span class="badge" { (view.holds.len()) } }
+            @if view.holds.is_empty() { p class="empty" { "Nothing" } }
+            ul class="rows" {
+                @for hold in view.holds.iter().take(rows) {
+                    li {
+                        span class="sign same" aria-hidden="true" { "‖" }
+                        div {
+                            p { (subject(&hold.subject)) }
+                            p class="reason" {
+                                (hold.reason.words(view.now))
+                                @if let Some(until) = hold.until { "; may end " (figures::ahead(until, view.now)) }
+                            }
+                        }
+                    }
+                }
+            }
+            (more(view.holds.len(), rows))
+        }
+    }
+}
+
+fn more(all: usize, shown: usize) -> Markup {
+    html! { @if all > shown { p class="more" { a href="/plan" { "and " (all - shown) " more" } } } }
+}
