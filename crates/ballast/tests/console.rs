@@ -33,7 +33,7 @@ fn get(feed: &Feed, path: &str) -> (Response<()>, String) {
 
 /// A page with an element a line, so that a difference can be read.
 fn lines(html: &str) -> String {
-    html.replace("><", ">\n<") + "\n"
+    html.replace("><", ">\n<").replace(env!("CARGO_PKG_VERSION"), "[VERSION]") + "\n"
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_page_of_fifteen_hundred_nodes_is_small_and_quick() {
     let feed = feed(cluster::large(1500));
     let started = std::time::Instant::now();
     let (_, html) = get(&feed, "/");
-    assert_eq!(html.matches("class=\"cell ").count() - 8, 1500, "a cell a node, besides counts and legend");
+    assert_eq!(html.matches("<a class=\"cell ").count(), 1500, "a cell a node");
     assert!(html.len() < 400_000, "{} bytes", html.len());
     // Rendering takes some ten milliseconds unoptimised; the bar catches a square in the number of nodes.
     assert!(started.elapsed().as_secs_f64() < 1.0, "{:?}", started.elapsed());
