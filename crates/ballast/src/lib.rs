@@ -7,4 +7,5 @@
 pub mod cli;
 pub mod console;
 
+pub mod gate;
 pub mod present;

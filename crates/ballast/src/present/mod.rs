@@ -3,7 +3,10 @@
 pub mod chart;
 mod failure;
 pub mod figures;
+pub mod format;
+pub mod plan;
 mod screen;
+pub mod table;
 
 pub use failure::{Doing, Failure, Hint};
 pub use screen::Screen;

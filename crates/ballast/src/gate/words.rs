@@ -1,0 +1,110 @@
+//! From text to words with their places.
+
+use std::ops::Range;
+
+use ballast_core::units::Span;
+
+use super::{Comparison, Mistake};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Word {
+    Number(f64),
+    Name(String),
+    Sign(char),
+    Comparison(Comparison),
+    And,
+    Or,
+    Not,
+    Open,
+    Close,
+}
+
+pub(super) type Words = Vec<(Word, Range<usize>)>;
+
+pub(super) fn split(text: &str) -> Result<Words, Mistake> {
+    let mut words = Words::new();
+    let mut at = 0;
+    while let Some(letter) = text[at..].chars().next() {
+        if letter.is_whitespace() {
+            at += letter.len_utf8();
+            continue;
+        }
+        let (word, length) = match letter {
+            '0'..='9' | '.' => number(text, at)?,
+            'a'..='z' | 'A'..='Z' | '_' => name(&text[at..]),
+            _ => sign(text, at, letter)?,
+        };
+        words.push((word, at..at + length));
+        at += length;
+    }
+    Ok(words)
+}
+
+fn number(text: &str, at: usize) -> Result<(Word, usize), Mistake> {
+    let rest = &text[at..];
+    let digits = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
+    // `1e3` is a number, `1h` a duration.
+    let power = rest[digits..].strip_prefix(['e', 'E']).map(|rest| {
+        let sign = usize::from(rest.starts_with(['+', '-']));
+        let end = rest[sign..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - sign);
+        if end == 0 { 0 } else { 1 + sign + end }
+    });
+    let digits = digits + power.unwrap_or(0);
+    let unit = rest[digits..].find(|c: char| !(c.is_ascii_alphabetic() || c == '%'));
+    let unit = &rest[digits..digits + unit.unwrap_or(rest.len() - digits)];
+    let place = at..at + digits + unit.len();
+    let wrong = |message: String| Mistake::new(text, place.clone(), message);
+    let value: f64 =
+        rest[..digits].parse().map_err(|_| wrong(format!("`{}` is not a number", &rest[..digits])))?;
+    let value = match unit {
+        "" => value,
+        "%" => value / 100.0,
+        unit => {
+            let seconds = format!("1{unit}").parse::<Span>().map(|span| span.as_millis() as f64 / 1000.0);
+            value * seconds.map_err(|_| wrong(format!("`{unit}` is no unit: write ms, s, m, h, d or %")))?
+        }
+    };
+    Ok((Word::Number(value), digits + unit.len()))
+}
+
+/// Letters, digits and `_`, in parts joined by `.`; a part after the first may hold `-`, as names of workloads do, where
+/// a letter follows.
+fn name(rest: &str) -> (Word, usize) {
+    let bytes = rest.as_bytes();
+    let mut length = 0;
+    let mut parts = 0;
+    while let Some(byte) = bytes.get(length) {
+        let next_is_letter = bytes.get(length + 1).is_some_and(u8::is_ascii_alphanumeric);
+        match byte {
+            b'.' if next_is_letter => parts += 1,
+            b'-' if parts > 0 && next_is_letter => {}
+            b'_' => {}
+            byte if byte.is_ascii_alphanumeric() => {}
+            _ => break,
+        }
+        length += 1;
+    }
+    (Word::Name(rest[..length].to_owned()), length)
+}
+
+fn sign(text: &str, at: usize, letter: char) -> Result<(Word, usize), Mistake> {
+    let double = |sign: &str| text[at..].starts_with(sign);
+    let wrong = |message: String| Mistake::new(text, at..at + letter.len_utf8(), message);
+    Ok(match letter {
+        '&' if double("&&") => (Word::And, 2),
+        '|' if double("||") => (Word::Or, 2),
+        '<' if double("<=") => (Word::Comparison(Comparison::LessOrEqual), 2),
+        '>' if double(">=") => (Word::Comparison(Comparison::GreaterOrEqual), 2),
+        '=' if double("==") => (Word::Comparison(Comparison::Equal), 2),
+        '!' if double("!=") => (Word::Comparison(Comparison::NotEqual), 2),
+        '<' => (Word::Comparison(Comparison::Less), 1),
+        '>' => (Word::Comparison(Comparison::Greater), 1),
+        '!' => (Word::Not, 1),
+        '(' => (Word::Open, 1),
+        ')' => (Word::Close, 1),
+        '+' | '-' | '*' | '/' => (Word::Sign(letter), 1),
+        '=' => return Err(wrong("`=` is no comparison: write `==`".to_owned())),
+        '&' | '|' => return Err(wrong(format!("`{letter}` has no meaning here: write `{letter}{letter}`"))),
+        _ => return Err(wrong(format!("`{letter}` has no meaning here"))),
+    })
+}

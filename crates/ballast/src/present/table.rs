@@ -1,0 +1,101 @@
+//! Plain tables: columns by spaces, heads in capitals, numbers to the right. What kubectl users expect.
+
+use std::borrow::Cow;
+
+/// Rows under heads.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    heads: Vec<String>,
+    right: Vec<bool>,
+    rows: Vec<Vec<String>>,
+}
+
+/// Between two columns.
+const GAP: &str = "   ";
+
+impl Table {
+    /// A table with these heads; those that begin with `>` are over numbers, which stand to the right.
+    pub fn new(heads: &[&str]) -> Self {
+        let right = heads.iter().map(|head| head.starts_with('>')).collect();
+        let heads = heads.iter().map(|head| head.trim_start_matches('>').to_owned()).collect();
+        Self { heads, right, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.push(cells.to_vec());
+    }
+
+    /// Adds a row of any length.
+    pub fn push(&mut self, cells: Vec<String>) {
+        self.rows.push(cells.iter().map(|cell| plain(cell).into_owned()).collect());
+    }
+
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The text, with a line end after each row.
+    pub fn render(&self) -> String {
+        let all = || std::iter::once(&self.heads).chain(&self.rows);
+        let columns = all().map(Vec::len).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns)
+            .map(|at| all().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
+            .collect();
+        let mut text = String::new();
+        for row in all() {
+            let mut line = String::new();
+            for (at, cell) in row.iter().enumerate() {
+                let room = " ".repeat(widths[at].saturating_sub(width(cell)));
+                let is_right = self.right.get(at).copied().unwrap_or(false);
+                line.push_str(if at > 0 { GAP } else { "" });
+                line.push_str(&if is_right { room + cell } else { format!("{cell}{room}") });
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Columns of a terminal that a text takes; near enough for names, numbers and our own words.
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Text of unknown origin, safe to print: what would move the cursor, change colours or turn the direction is escaped.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    let is_wild = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(is_wild) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = text.chars().flat_map(|letter| {
+        let wild = is_wild(letter).then(|| letter.escape_default());
+        let tame = wild.is_none().then_some(letter);
+        wild.into_iter().flatten().chain(tame)
+    });
+    Cow::Owned(escaped.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_nothing_trails() {
+        let mut table = Table::new(&["NAME", ">NODES", "WHY"]);
+        table.row(["a".to_owned(), "7".to_owned(), String::new()]);
+        table.row(["longer".to_owned(), "1200".to_owned(), "because".to_owned()]);
+        assert_eq!(table.render(), "NAME     NODES   WHY\na            7\nlonger    1200   because\n");
+    }
+
+    #[test]
+    fn what_would_disturb_a_terminal_is_escaped() {
+        assert_eq!(plain("fine – ✓"), "fine – ✓");
+        assert_eq!(plain("a\u{1b}[31mred\nb\u{202e}"), "a\\u{1b}[31mred\\nb\\u{202e}");
+    }
+}
