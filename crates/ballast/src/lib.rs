@@ -5,6 +5,7 @@
 //! ```
 
 pub mod cli;
+pub mod compare;
 pub mod console;
 
 pub mod gate;

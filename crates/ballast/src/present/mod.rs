@@ -6,6 +6,7 @@ pub mod figures;
 pub mod format;
 pub mod plan;
 mod screen;
+pub mod status;
 pub mod table;
 
 pub use failure::{Doing, Failure, Hint};
