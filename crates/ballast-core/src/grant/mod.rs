@@ -1,4 +1,20 @@
 //! Grants: who gets what, and where.
+//!
+//! All wishes of all scalers are compared in one currency: pods of a shape on nodes. Floors (gangs whole) go first by
+//! priority, then pending pods, then wants, then headroom, then the surplus of elastic workloads. Each is placed on what is free, on what is
+//! starting, on what is stopped, on what can be made: in this order. What an elastic workload holds above its floor counts as
+//! free until its turn comes, so that it gives back exactly what a higher wish needs.
+
+mod bins;
+mod grow;
+mod need;
+mod relations;
+mod room;
+
+pub(crate) use bins::{Bin, Bins, NewBin, Scratch};
+pub(crate) use grow::{Refusals, grow};
+pub(crate) use need::{Need, Placement, Tier};
+pub(crate) use room::{Room, Rooms};
 
 use serde::{Deserialize, Serialize};
 

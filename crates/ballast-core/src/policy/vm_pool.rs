@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Mode, Pause, RemovalBudget};
 use crate::kube::{LabelSelector, Labels, Name, Taint};
-use crate::units::{Money, Quantity, Share, Span};
+use crate::units::{Money, Quantity, Share, Span, Time};
 
 /// Alike nodes on virtual machines that Ballast starts, creates, drains, stops and deletes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -254,6 +254,18 @@ pub struct ScheduleWindow {
     /// Most nodes meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<u32>,
+}
+
+impl VmPoolSpec {
+    /// Fewest and most nodes at a point in time: the last schedule window that holds then wins.
+    pub fn range_at(&self, now: Time) -> (u32, u32) {
+        let (mut min, mut max) = (self.min, self.max);
+        for window in self.schedule.iter().filter(|window| window.holds_at(now)) {
+            min = window.min.unwrap_or(min);
+            max = window.max.unwrap_or(max);
+        }
+        (min.min(max), max)
+    }
 }
 
 fn yes() -> bool {

@@ -105,6 +105,24 @@ impl GpuDevices {
         }
     }
 
+    /// Gives the need back to the devices: a share to the device that it fills up best, whole ones to those in full use.
+    pub fn give_back(&mut self, need: GpuNeed) {
+        let count = self.count();
+        match need {
+            GpuNeed::None => {}
+            GpuNeed::Whole(devices) => {
+                let used = self.free[..count].iter_mut().filter(|free| **free == 0);
+                used.take(usize::from(devices)).for_each(|free| *free = GPU_WHOLE_MILLI);
+            }
+            GpuNeed::Share(milli) => {
+                let fits = |device: &usize| self.free[*device] + milli <= GPU_WHOLE_MILLI;
+                if let Some(device) = (0..count).filter(fits).max_by_key(|&device| self.free[device]) {
+                    self.free[device] += milli;
+                }
+            }
+        }
+    }
+
     /// Takes a share from one given device; returns whether it could.
     pub fn take_from(&mut self, device: usize, milli: u16) -> bool {
         let fits = device < self.count() && self.free[device] >= milli;

@@ -292,6 +292,14 @@ impl ClassKey {
     }
 }
 
+impl HostPort {
+    /// Whether two pods with these ports cannot be on one node.
+    pub fn clashes(&self, other: &Self) -> bool {
+        let ip = self.ip.is_empty() || other.ip.is_empty() || self.ip == other.ip;
+        self.port == other.port && self.protocol == other.protocol && ip
+    }
+}
+
 impl PodTerm {
     /// Whether pods of a class are meant.
     pub fn matches(&self, class: &ClassKey) -> bool {

@@ -89,6 +89,14 @@ impl NodeIndex {
         self.set(self.len - 1, free);
     }
 
+    /// Takes the last leaf away.
+    pub fn pop(&mut self) {
+        if self.len > 0 {
+            self.set(self.len - 1, CLOSED);
+            self.len -= 1;
+        }
+    }
+
     /// The first leaf from `from` on that has room and is allowed.
     pub fn next_fit(&self, from: usize, need: &Resources, allowed: impl Fn(usize) -> bool) -> Option<usize> {
         let base = self.base;

@@ -1,6 +1,6 @@
 //! Topology: how many pods of a kind each domain (zone, host, …) has, for affinity and spread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kube::Name;
 
@@ -27,6 +27,24 @@ impl Topology {
                 let is_meant =
                     *meant.entry(class).or_insert_with(|| term.matches(&snapshot.class(class).key));
                 *count += u32::from(is_meant && !snapshot.pod(pod).leaving);
+            }
+        }
+        domains
+    }
+
+    /// How many running pods that themselves demand distance by a term are in each domain of its key.
+    pub fn holders(snapshot: &Snapshot, term: &PodTerm) -> Domains {
+        let holds = |class: &u32| snapshot.class(*class).relations.away.contains(term);
+        let classes: BTreeSet<u32> = snapshot.keeping_away.iter().copied().filter(holds).collect();
+        let mut domains = Domains::new();
+        if classes.is_empty() {
+            return domains;
+        }
+        for node in snapshot.nodes() {
+            let Some(value) = node.label(&term.key) else { continue };
+            let count = node.pods.iter().filter(|&&pod| classes.contains(&snapshot.pod(pod).class)).count();
+            if count > 0 {
+                *domains.entry(value.clone()).or_default() += count as u32;
             }
         }
         domains

@@ -1,0 +1,506 @@
+//! Bins: everything that pods can be placed on, on trial. Nodes that are there lie in an overlay over the snapshot's index;
+//! nodes that are starting or could be started come after them.
+
+use rustc_hash::FxHashMap;
+
+use super::need::Need;
+use super::relations::{Terms, Ties};
+use super::Capacity;
+use crate::kube::Name;
+use crate::plan::Misfit;
+use crate::resources::{GpuDevices, GpuNeed, Resources};
+use crate::snapshot::{Allowed, Class, HOSTNAME_LABEL, NodeIndex, Overlay, Snapshot};
+use crate::units::Time;
+
+/// Memory that is kept from plan to plan only for its size, and answers that stay true while the nodes are the same.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    overlay: Overlay,
+    allowed: FxHashMap<(u64, u32), Allowed>,
+    allowed_generation: u64,
+}
+
+/// A place for pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Bin {
+    /// A node that is there, by its place in the order of names.
+    Node(usize),
+    /// A node that is not there yet.
+    New(usize),
+}
+
+/// A node that is starting, or that this plan starts.
+#[derive(Clone, Debug)]
+pub(crate) struct NewBin {
+    /// The name it has or will have.
+    pub name: Name,
+    /// Its pool.
+    pub pool: u32,
+    /// Its template (zone) within the pool.
+    pub template: u32,
+    /// Starting, stopped, or to be made.
+    pub capacity: Capacity,
+    /// The provider's identity, where it has one.
+    pub provider_id: Name,
+    /// When it should be ready.
+    pub ready_at: Time,
+    /// Its devices.
+    pub gpus: GpuDevices,
+    /// Units placed on it.
+    pub units: u32,
+    /// The gang it was opened for.
+    pub gang: Option<u32>,
+    /// Host ports taken on it.
+    ports: Vec<crate::snapshot::HostPort>,
+}
+
+/// Everything that pods can be placed on.
+pub(crate) struct Bins<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    scratch: &'a mut Scratch,
+    devices: FxHashMap<usize, GpuDevices>,
+    ports: FxHashMap<usize, Vec<crate::snapshot::HostPort>>,
+    /// Nodes that are starting or are started by this plan.
+    pub(crate) new: Vec<NewBin>,
+    new_index: NodeIndex,
+    new_allowed: FxHashMap<(u64, u32, u32), bool>,
+    terms: Terms,
+    /// Ties by the identity of the class.
+    ties: FxHashMap<usize, Ties>,
+    /// What was placed since the last commit, for a roll-back.
+    log: Vec<Undo>,
+    /// Steps that this plan may still take.
+    pub(crate) steps_left: u64,
+}
+
+struct Undo {
+    bin: Bin,
+    free: Resources,
+    gpus: Option<GpuDevices>,
+    ports: usize,
+    class: usize,
+    count: u32,
+}
+
+impl<'a> Bins<'a> {
+    /// Over a snapshot, for these needs.
+    pub(crate) fn new<'n>(
+        snapshot: &'a Snapshot,
+        scratch: &'a mut Scratch,
+        classes: impl Iterator<Item = &'n Class>,
+        steps: u64,
+    ) -> Self {
+        if scratch.allowed_generation != snapshot.node_generation {
+            scratch.allowed.clear();
+            scratch.allowed_generation = snapshot.node_generation;
+        }
+        scratch.overlay.reset(snapshot.index());
+        let mut terms = Terms::default();
+        for class in classes {
+            terms.register(snapshot, class);
+        }
+        Self {
+            snapshot,
+            scratch,
+            devices: FxHashMap::default(),
+            ports: FxHashMap::default(),
+            new: Vec::new(),
+            new_index: NodeIndex::default(),
+            new_allowed: FxHashMap::default(),
+            terms,
+            ties: FxHashMap::default(),
+            log: Vec::new(),
+            steps_left: steps,
+        }
+    }
+
+    /// Places up to `count` units of a need on nodes that are there. Returns where.
+    pub(crate) fn place_on_nodes(&mut self, need: &Need<'_>, count: u32) -> Vec<(usize, u32)> {
+        self.allow(need);
+        let ties = self.ties_of(need.class);
+        let mut placed = Vec::new();
+        let (mut from, mut left) = (0, count);
+        while left > 0 && self.step() {
+            let allowed = self.scratch.allowed.get(&allow_key(need));
+            let Some(rank) =
+                self.scratch.overlay.next_fit(self.snapshot.index(), from, &need.class.requests, allowed)
+            else {
+                break;
+            };
+            let bin = Bin::Node(rank);
+            let times = self.times(need.class, &ties, bin).min(left);
+            if times > 0 {
+                self.take(need.class, &ties, bin, times);
+                placed.push((rank, times));
+                left -= times;
+            }
+            // A refusal for spread or affinity may turn; look there again as long as something is placed.
+            from = if times > 0 && !ties.only_away() { 0 } else { rank + 1 };
+        }
+        placed
+    }
+
+    /// Places up to `count` units of a need on nodes that are not there yet. Returns where.
+    pub(crate) fn place_on_new(&mut self, need: &Need<'_>, count: u32) -> Vec<(usize, u32)> {
+        let ties = self.ties_of(need.class);
+        let mut placed = Vec::new();
+        let (mut from, mut left) = (0, count);
+        while left > 0 && self.step() {
+            let Some(at) = self.next_new(need, from) else { break };
+            let times = self.times(need.class, &ties, Bin::New(at)).min(left);
+            if times > 0 {
+                self.take(need.class, &ties, Bin::New(at), times);
+                placed.push((at, times));
+                left -= times;
+            }
+            from = if times > 0 && !ties.only_away() { 0 } else { at + 1 };
+        }
+        placed
+    }
+
+    fn next_new(&mut self, need: &Need<'_>, from: usize) -> Option<usize> {
+        let mut from = from;
+        loop {
+            let at = self.new_index.next_fit(from, &need.class.requests, |_| true)?;
+            let (pool, template) = (self.new[at].pool, self.new[at].template);
+            if self.template_misfit(need, pool, template).is_none() {
+                return Some(at);
+            }
+            from = at + 1;
+        }
+    }
+
+    /// Opens a new bin.
+    pub(crate) fn open(&mut self, bin: NewBin) -> usize {
+        let template = &self.snapshot.pools[bin.pool as usize].templates[bin.template as usize];
+        let mut free = template.free;
+        free[Resources::GPU_WHOLE] = bin.gpus.wholly_free();
+        free[Resources::GPU_SHARE] = bin.gpus.greatest_share();
+        self.new_index.push(free);
+        self.new.push(bin);
+        let at = self.new.len() - 1;
+        if !self.terms.is_empty() {
+            let domain = domain_of(self.snapshot, &self.new, Bin::New(at));
+            self.terms.open_domain(domain);
+        }
+        at
+    }
+
+    /// Places exactly `times` units on a new bin that was just opened for them.
+    pub(crate) fn take_on_new(&mut self, need: &Need<'_>, at: usize, times: u32) {
+        let ties = self.ties_of(need.class);
+        self.take(need.class, &ties, Bin::New(at), times);
+    }
+
+    /// How many units fit on a bin now.
+    pub(crate) fn times_on(&mut self, need: &Need<'_>, bin: Bin) -> u32 {
+        let ties = self.ties_of(need.class);
+        self.times(need.class, &ties, bin)
+    }
+
+    /// Whether a class depends on other pods, or others on it.
+    pub(crate) fn is_tied(&mut self, class: &Class) -> bool {
+        !self.ties_of(class).is_free()
+    }
+
+    /// Why the relations of a need forbid a new node of a template now, its host left aside.
+    pub(crate) fn zone_misfit(&self, need: &Need<'_>, pool: u32, template: u32) -> Option<Misfit> {
+        if self.terms.is_empty() {
+            return None;
+        }
+        let ties = self.terms.ties(need.class);
+        let labels = &self.snapshot.pools[pool as usize].templates[template as usize].labels;
+        let domain = |key: &Name| match &**key {
+            HOSTNAME_LABEL => Some(Name::from("a new host")),
+            _ => labels.get(key).cloned(),
+        };
+        self.terms.misfit(&ties, domain)
+    }
+
+    /// Takes the last new bin away, on which nothing was placed.
+    pub(crate) fn close_last(&mut self) {
+        self.new.pop();
+        self.new_index.pop();
+    }
+
+    /// A point to roll back to.
+    pub(crate) fn mark(&self) -> (usize, usize) {
+        (self.log.len(), self.new.len())
+    }
+
+    /// Takes back everything placed and opened since a mark.
+    pub(crate) fn roll_back(&mut self, (log, new): (usize, usize)) {
+        while self.log.len() > log {
+            let undo = self.log.pop().expect("it is longer than the mark");
+            self.undo(undo);
+        }
+        while self.new.len() > new {
+            self.new.pop();
+            self.new_index.pop();
+        }
+    }
+
+    /// Why a template will not do for a need, room left aside.
+    pub(crate) fn template_misfit(&mut self, need: &Need<'_>, pool: u32, template: u32) -> Option<Misfit> {
+        if need.only_pool.is_some_and(|only| only != pool) {
+            return Some(Misfit::NodeAffinity);
+        }
+        let entry = &self.snapshot.pools[pool as usize];
+        let name = Name::default();
+        let judge = || {
+            let profile = entry.templates[template as usize].profile(&name, &entry.spec.template.taints);
+            need.constraint.misfit(&profile)
+        };
+        if need.constraint_serial == 0 {
+            return judge();
+        }
+        let key = (need.constraint_serial, pool, template);
+        if *self.new_allowed.entry(key).or_insert_with(|| judge().is_none()) { None } else { judge() }
+    }
+
+    /// The greatest number of units of a class that one empty host may carry because of ties to its own kind.
+    pub(crate) fn host_cap(&mut self, class: &Class) -> u32 {
+        let hosts_only = |key: &Name| &**key == HOSTNAME_LABEL;
+        let away = class.relations.away.iter().any(|term| hosts_only(&term.key) && term.matches(&class.key));
+        let spread = class.relations.spread.iter().filter(|term| hosts_only(&term.pods.key));
+        let skew = spread.map(|term| term.max_skew).min().unwrap_or(u32::MAX);
+        if away || !class.ports.is_empty() { 1 } else { skew }
+    }
+
+    /// Why most nodes that are there refuse a need: each reason with its number of nodes, the most first.
+    pub(crate) fn verdicts(&mut self, need: &Need<'_>) -> Vec<(Misfit, u32)> {
+        let mut verdicts: std::collections::BTreeMap<Misfit, u32> = Default::default();
+        let ties = self.ties_of(need.class);
+        for rank in 0..self.snapshot.index().len() {
+            if let Some(misfit) = self.node_misfit(need, &ties, rank) {
+                *verdicts.entry(misfit).or_default() += 1;
+            }
+        }
+        let mut verdicts: Vec<_> = verdicts.into_iter().collect();
+        verdicts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        verdicts
+    }
+
+    fn node_misfit(&self, need: &Need<'_>, ties: &Ties, rank: usize) -> Option<Misfit> {
+        let node = self.snapshot.node_at(rank);
+        if !node.takes_pods() {
+            return Some(Misfit::Unschedulable);
+        }
+        let profile = node.profile()?;
+        if let Some(misfit) = need.constraint.misfit(&profile) {
+            return Some(misfit);
+        }
+        let free = self.scratch.overlay.free(self.snapshot.index(), rank);
+        match need.class.requests.misfit(free) {
+            Some(Resources::GPU_WHOLE | Resources::GPU_SHARE) => return Some(Misfit::GpuDevices),
+            Some(dimension) => return Some(Misfit::Resource(self.snapshot.names.name(dimension))),
+            None => {}
+        }
+        if self.ports_taken(need.class, Bin::Node(rank)) {
+            return Some(Misfit::HostPort);
+        }
+        self.terms.misfit(ties, domain_of(self.snapshot, &self.new, Bin::Node(rank)))
+    }
+
+    fn step(&mut self) -> bool {
+        self.steps_left = self.steps_left.saturating_sub(1);
+        self.steps_left > 0
+    }
+
+    /// Works out which nodes a need's constraint allows, once for all needs that share it.
+    fn allow(&mut self, need: &Need<'_>) {
+        let key = allow_key(need);
+        if key == (0, u32::MAX) || self.scratch.allowed.contains_key(&key) {
+            return;
+        }
+        let snapshot = self.snapshot;
+        let holds = |rank: usize| {
+            let node = snapshot.node_at(rank);
+            need.only_pool.is_none_or(|pool| node.pool == Some(pool))
+                && node.profile().is_some_and(|profile| need.constraint.misfit(&profile).is_none())
+        };
+        self.scratch.allowed.insert(key, Allowed::build(snapshot.index(), holds));
+    }
+
+    fn ties_of(&mut self, class: &Class) -> Ties {
+        if self.terms.is_empty() {
+            return Ties::default();
+        }
+        self.ties.entry(std::ptr::from_ref(class) as usize).or_insert_with(|| self.terms.ties(class)).clone()
+    }
+
+    /// How many units of a class a bin takes now.
+    fn times(&self, class: &Class, ties: &Ties, bin: Bin) -> u32 {
+        let free = *self.free(bin);
+        let times = class.requests.times_in(&free).min(self.gpus(bin).times(class.gpu));
+        if times == 0 || (ties.is_free() && class.ports.is_empty()) {
+            return times;
+        }
+        let refused = self.ports_taken(class, bin)
+            || self.terms.misfit(ties, domain_of(self.snapshot, &self.new, bin)).is_some();
+        u32::from(!refused)
+    }
+
+    fn take(&mut self, class: &Class, ties: &Ties, bin: Bin, times: u32) {
+        let before = *self.free(bin);
+        let mut free = before;
+        free.subtract(&class.requests, i64::from(times));
+        let mut gpus = None;
+        if class.gpu != GpuNeed::None {
+            let mut devices = *self.gpus(bin);
+            gpus = Some(devices);
+            for _ in 0..times {
+                devices.take(class.gpu);
+            }
+            free[Resources::GPU_WHOLE] = devices.wholly_free();
+            free[Resources::GPU_SHARE] = devices.greatest_share();
+            self.set_gpus(bin, devices);
+        }
+        self.set_free(bin, free);
+        if !ties.is_free() {
+            let domain = domain_of(self.snapshot, &self.new, bin);
+            self.terms.count(ties, domain, i64::from(times));
+        }
+        if !class.ports.is_empty() {
+            self.ports_mut(bin).extend(class.ports.iter().cloned());
+        }
+        if let Bin::New(at) = bin {
+            self.new[at].units += times;
+        }
+        let class_id = std::ptr::from_ref(class) as usize;
+        self.log.push(Undo { bin, free: before, gpus, ports: class.ports.len(), class: class_id, count: times });
+    }
+
+    fn undo(&mut self, undo: Undo) {
+        if let Some(gpus) = undo.gpus {
+            self.set_gpus(undo.bin, gpus);
+        }
+        self.set_free(undo.bin, undo.free);
+        if let Some(ties) = self.ties.get(&undo.class).filter(|ties| !ties.is_free()).cloned() {
+            let domain = domain_of(self.snapshot, &self.new, undo.bin);
+            self.terms.count(&ties, domain, -i64::from(undo.count));
+        }
+        if undo.ports > 0 {
+            let ports = self.ports_mut(undo.bin);
+            ports.truncate(ports.len() - undo.ports);
+        }
+        if let Bin::New(at) = undo.bin {
+            self.new[at].units -= undo.count;
+        }
+    }
+
+    /// Gives room on a node back: what an elastic workload holds above its floor, or what would leave with a removal.
+    pub(crate) fn release(&mut self, rank: usize, requests: &Resources, gpu: GpuNeed, times: u32) {
+        let mut free = *self.free(Bin::Node(rank));
+        free.add(requests, i64::from(times));
+        if gpu != GpuNeed::None {
+            let mut devices = *self.gpus(Bin::Node(rank));
+            for _ in 0..times {
+                devices.give_back(gpu);
+            }
+            self.set_gpus(Bin::Node(rank), devices);
+        }
+        let devices = self.gpus(Bin::Node(rank));
+        free[Resources::GPU_WHOLE] = devices.wholly_free();
+        free[Resources::GPU_SHARE] = devices.greatest_share();
+        self.set_free(Bin::Node(rank), free);
+    }
+
+    /// Closes a node: nothing more is placed there.
+    pub(crate) fn close(&mut self, rank: usize) {
+        let before = *self.free(Bin::Node(rank));
+        self.set_free(Bin::Node(rank), crate::snapshot::CLOSED);
+        self.log.push(Undo { bin: Bin::Node(rank), free: before, gpus: None, ports: 0, class: 0, count: 0 });
+    }
+
+    /// Whether something was placed on a node.
+    pub(crate) fn is_used(&self, rank: usize) -> bool {
+        self.scratch.overlay.is_changed(self.snapshot.index(), rank)
+    }
+
+    fn free(&self, bin: Bin) -> &Resources {
+        match bin {
+            Bin::Node(rank) => self.scratch.overlay.free(self.snapshot.index(), rank),
+            Bin::New(at) => self.new_index.get(at),
+        }
+    }
+
+    fn set_free(&mut self, bin: Bin, free: Resources) {
+        match bin {
+            Bin::Node(rank) => self.scratch.overlay.set(self.snapshot.index(), rank, free),
+            Bin::New(at) => self.new_index.set(at, free),
+        }
+    }
+
+    fn gpus(&self, bin: Bin) -> &GpuDevices {
+        match bin {
+            Bin::Node(rank) => self.devices.get(&rank).unwrap_or(&self.snapshot.node_at(rank).gpus),
+            Bin::New(at) => &self.new[at].gpus,
+        }
+    }
+
+    fn set_gpus(&mut self, bin: Bin, gpus: GpuDevices) {
+        match bin {
+            Bin::Node(rank) => {
+                self.devices.insert(rank, gpus);
+            }
+            Bin::New(at) => self.new[at].gpus = gpus,
+        }
+    }
+
+    fn ports_mut(&mut self, bin: Bin) -> &mut Vec<crate::snapshot::HostPort> {
+        match bin {
+            Bin::Node(rank) => self.ports.entry(rank).or_default(),
+            Bin::New(at) => &mut self.new[at].ports,
+        }
+    }
+
+    fn ports_taken(&self, class: &Class, bin: Bin) -> bool {
+        if class.ports.is_empty() {
+            return false;
+        }
+        let clash = |ports: &[crate::snapshot::HostPort]| ports.iter().any(|b| class.ports.iter().any(|a| a.clashes(b)));
+        match bin {
+            Bin::New(at) => clash(&self.new[at].ports),
+            Bin::Node(rank) => {
+                let running = &self.snapshot.node_at(rank).pods;
+                self.ports.get(&rank).is_some_and(|ports| clash(ports))
+                    || running.iter().any(|&pod| clash(&self.snapshot.class(self.snapshot.pod(pod).class).ports))
+            }
+        }
+    }
+}
+
+impl NewBin {
+    /// A bin without ports taken.
+    pub(crate) fn new(pool: u32, template: u32, capacity: Capacity, name: Name, ready_at: Time, gpus: GpuDevices) -> Self {
+        Self {
+            name,
+            pool,
+            template,
+            capacity,
+            provider_id: Name::default(),
+            ready_at,
+            gpus,
+            units: 0,
+            gang: None,
+            ports: Vec::new(),
+        }
+    }
+}
+
+fn allow_key(need: &Need<'_>) -> (u64, u32) {
+    (need.constraint_serial, need.only_pool.unwrap_or(u32::MAX))
+}
+
+/// The value of a topology key on a bin.
+fn domain_of<'b>(snapshot: &'b Snapshot, new: &'b [NewBin], bin: Bin) -> impl Fn(&Name) -> Option<Name> + 'b {
+    move |key| match bin {
+        Bin::Node(rank) => snapshot.node_at(rank).label(key).cloned(),
+        Bin::New(at) if &**key == HOSTNAME_LABEL => Some(new[at].name.clone()),
+        Bin::New(at) => {
+            let bin = &new[at];
+            snapshot.pools[bin.pool as usize].templates[bin.template as usize].labels.get(key).cloned()
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Needs: the parts of wishes that have to be placed.
+
+use crate::snapshot::{Class, Constraint};
+
+/// So many units of a shape that have to be placed.
+#[derive(Clone, Debug)]
+pub(crate) struct Need<'a> {
+    /// The shape.
+    pub class: &'a Class,
+    /// What it demands of a node besides room.
+    pub constraint: &'a Constraint,
+    /// The constraint's serial; 0 for one that no pod has.
+    pub constraint_serial: u64,
+    /// Only nodes of this pool will do.
+    pub only_pool: Option<u32>,
+    /// How many units.
+    pub count: u32,
+    /// When its turn comes.
+    pub tier: Tier,
+    /// Higher goes first within a tier.
+    pub priority: i32,
+    /// Number of the gang it belongs to: all of a gang's needs are met or none.
+    pub gang: Option<u32>,
+    /// Number of the wish it is part of.
+    pub wish: usize,
+}
+
+/// When a need's turn comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Tier {
+    /// What a workload needs at the least.
+    Floor,
+    /// Pods that wait.
+    Pending,
+    /// What a workload wants.
+    Want,
+    /// Room for what may come.
+    Headroom,
+    /// What an elastic workload can use of what is left.
+    Surplus,
+}
+
+/// Where units of a need were placed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Placement {
+    /// On nodes that are ready.
+    pub free: u32,
+    /// On nodes that are starting: bin and units.
+    pub starting: Vec<(usize, u32)>,
+    /// On nodes that this plan starts or makes: bin and units.
+    pub planned: Vec<(usize, u32)>,
+    /// Nowhere.
+    pub left: u32,
+}
+
+impl Need<'_> {
+    /// What is placed first within a tier and priority: the greatest, by GPU, CPU, memory; then by name.
+    pub(crate) fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let size = |need: &Self| {
+            let r = &need.class.requests;
+            (need.class.gpu.milli(), r[0], r[1], r[3])
+        };
+        let name = |need: &Self| {
+            let key = &need.class.key;
+            (key.namespace.clone(), key.owner.clone(), key.labels.clone())
+        };
+        (self.tier.cmp(&other.tier))
+            .then(other.priority.cmp(&self.priority))
+            .then(size(other).cmp(&size(self)))
+            .then_with(|| name(self).cmp(&name(other)))
+            .then(self.wish.cmp(&other.wish))
+    }
+}

@@ -1,0 +1,213 @@
+//! Rooms: how far each pool may grow, and which limit binds first.
+
+use std::collections::BTreeMap;
+
+use crate::kube::Name;
+use crate::memory::Memory;
+use crate::plan::{Limit, SkipReason};
+use crate::policy::{ClusterPolicySpec, Mode};
+use crate::resources::Resources;
+use crate::snapshot::{BaseState, PoolEntry, Snapshot};
+use crate::units::{Money, Span, Time};
+
+/// How far each pool may grow, and the cluster in all.
+#[derive(Clone, Debug)]
+pub(crate) struct Rooms {
+    /// One for each pool, in the snapshot's order.
+    pub pools: Vec<Room>,
+    nodes_left: Option<i64>,
+    cores_left: Option<i64>,
+    memory_left: Option<i64>,
+    gpus_left: BTreeMap<Name, i64>,
+    cost_left: Option<i64>,
+    per_minute_left: i64,
+    /// The price that an unknown price counts as.
+    dearest: Money,
+}
+
+/// How far one pool may grow.
+#[derive(Clone, Debug)]
+pub(crate) struct Room {
+    /// Nodes that count against its maximum: all but those that are off.
+    pub size: u32,
+    /// Nodes that take pods.
+    pub ready: u32,
+    /// Nodes on their way up.
+    pub starting: u32,
+    /// Fewest nodes now.
+    pub min: u32,
+    /// Most nodes now.
+    pub max: u32,
+    /// Price of a node per hour.
+    pub price: Money,
+    /// Identities of the instances that are off and free to be started, in order of their names.
+    pub stopped: Vec<Name>,
+    /// Why it takes no launch at all now.
+    pub closed: Option<SkipReason>,
+    starting_left: i64,
+    cores: i64,
+    memory: i64,
+    gpus: i64,
+    model: Name,
+}
+
+impl Rooms {
+    /// What may grow now.
+    pub(crate) fn new(snapshot: &Snapshot, memory: &Memory, now: Time) -> Self {
+        let policy = &*snapshot.policy;
+        let prices = snapshot.pools.iter().filter_map(|pool| pool.spec.price.per_hour);
+        let dearest = prices.max().unwrap_or(Money::from_micros(1_000_000));
+        let pools: Vec<Room> = snapshot.pools.iter().map(|pool| Room::new(pool, snapshot, memory, now, dearest)).collect();
+        let managed: i64 = pools.iter().map(|room| i64::from(room.size)).sum();
+        let sum = |of: fn(&Room) -> i64| pools.iter().map(|room| i64::from(room.size) * of(room)).sum::<i64>();
+        let limits = &policy.limits;
+        let used_gpus = |model: &Name| {
+            let counts = |room: &&Room| &**model == "*" || room.model == *model;
+            pools.iter().filter(counts).map(|room| i64::from(room.size) * room.gpus).sum::<i64>()
+        };
+        let gpus_left = limits.gpus.iter().map(|(model, &most)| (model.clone(), i64::from(most) - used_gpus(model)));
+        let cost = sum(|room| room.price.as_micros());
+        Self {
+            nodes_left: limits.nodes.map(|most| i64::from(most) - managed),
+            cores_left: limits.cores.map(|most| most.milli() - sum(|room| room.cores)),
+            memory_left: limits.memory.map(|most| most.units() - sum(|room| room.memory)),
+            gpus_left: gpus_left.collect(),
+            cost_left: limits.cost_per_hour.map(|most| most.as_micros() - cost),
+            per_minute_left: per_minute(policy, memory, managed, now),
+            dearest,
+            pools,
+        }
+    }
+
+    /// How many more nodes a pool may get, and the limit that says so.
+    pub(crate) fn allowance(&self, pool: usize) -> (u32, Option<Limit>) {
+        let room = &self.pools[pool];
+        let mut least = (i64::from(room.max) - i64::from(room.size), Limit::PoolMax);
+        let mut bound = |left: i64, limit: Limit| {
+            if left < least.0 {
+                least = (left, limit);
+            }
+        };
+        bound(room.starting_left, Limit::Growth);
+        bound(self.per_minute_left, Limit::Growth);
+        let per_node = |left: Option<i64>, each: i64| match left {
+            Some(left) if each > 0 => left / each,
+            _ => i64::MAX,
+        };
+        bound(per_node(self.nodes_left, 1), Limit::Nodes);
+        bound(per_node(self.cores_left, room.cores), Limit::Cores);
+        bound(per_node(self.memory_left, room.memory), Limit::Memory);
+        bound(per_node(self.cost_left, room.price.as_micros()), Limit::CostPerHour);
+        for (model, &left) in &self.gpus_left {
+            if room.gpus > 0 && (&**model == "*" || *model == room.model) {
+                bound(left / room.gpus, Limit::Gpus(model.clone()));
+            }
+        }
+        (least.0.clamp(0, i64::from(u32::MAX)) as u32, Some(least.1))
+    }
+
+    /// Counts nodes that a pool gets (or, below zero, gives back).
+    pub(crate) fn take(&mut self, pool: usize, nodes: i64) {
+        let room = &mut self.pools[pool];
+        let (cores, memory, gpus, price) = (room.cores, room.memory, room.gpus, room.price.as_micros());
+        let model = room.model.clone();
+        room.size = (i64::from(room.size) + nodes).max(0) as u32;
+        room.starting = (i64::from(room.starting) + nodes).max(0) as u32;
+        room.starting_left -= nodes;
+        self.per_minute_left -= nodes;
+        let less = |left: &mut Option<i64>, each: i64| {
+            if let Some(left) = left {
+                *left -= each * nodes;
+            }
+        };
+        less(&mut self.nodes_left, 1);
+        less(&mut self.cores_left, cores);
+        less(&mut self.memory_left, memory);
+        less(&mut self.cost_left, price);
+        for (limited, left) in &mut self.gpus_left {
+            if &**limited == "*" || *limited == model {
+                *left -= gpus * nodes;
+            }
+        }
+    }
+
+    /// The price that an unknown price counts as.
+    pub(crate) fn dearest(&self) -> Money {
+        self.dearest
+    }
+}
+
+impl Room {
+    fn new(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory, now: Time, dearest: Money) -> Self {
+        let spec = &pool.spec;
+        let counts = &pool.counts;
+        let ready = counts.of(BaseState::Ready);
+        let settled = ready
+            + counts.of(BaseState::NotReady)
+            + counts.of(BaseState::Cordoned)
+            + counts.of(BaseState::CordonedByUs)
+            + counts.of(BaseState::Stopping);
+        let launching = |name: &Name| memory.ledger.launches.contains_key(name);
+        // A launch whose instance no list shows yet counts all the same; one that is seen counts once.
+        let seen = |name: &Name| {
+            snapshot.node_named(name).is_some() || pool.instances.values().any(|instance| instance.name == *name)
+        };
+        let launches = memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
+        let (mut unseen, mut rising) = (0, 0);
+        for (name, _) in launches {
+            rising += 1;
+            let off = pool.stopped.iter().any(|id| pool.instances[id].name == *name);
+            unseen += u32::from(!seen(name) || off);
+        }
+        let stopped = pool.stopped.iter().filter(|id| !launching(&pool.instances[*id].name)).cloned().collect();
+        let (min, max) = spec.range_at(now);
+        let growth = &snapshot.policy.growth;
+        let starting = rising.max(pool.nodeless.len() as u32);
+        let allowed = growth.starting_share.of(u64::from(ready)).max(u64::from(growth.starting_minimum));
+        let template = pool.templates.first();
+        let free = template.map(|template| template.free).unwrap_or_default();
+        Self {
+            size: settled + pool.nodeless.len() as u32 + unseen,
+            ready,
+            starting,
+            min,
+            max,
+            price: spec.price.per_hour.unwrap_or(dearest),
+            stopped,
+            closed: closed(pool, snapshot, memory, now),
+            starting_left: i64::try_from(allowed).unwrap_or(i64::MAX) - i64::from(starting),
+            cores: free[Resources::CPU],
+            memory: free[Resources::MEMORY],
+            gpus: template.map_or(0, |template| template.gpus.count() as i64),
+            model: spec.template.gpu_model.clone().unwrap_or_default(),
+        }
+    }
+}
+
+/// Why a pool takes no launch at all now.
+fn closed(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory, now: Time) -> Option<SkipReason> {
+    let policy = &snapshot.policy;
+    if policy.pause.up || pool.spec.pause.up {
+        return Some(SkipReason::Paused);
+    }
+    if pool.spec.mode.is_some_and(|mode| mode < policy.mode && mode == Mode::Observe) {
+        return Some(SkipReason::Mode);
+    }
+    let strikes = memory.ledger.strikes.get(&pool.name).copied().unwrap_or(0);
+    if strikes >= policy.health.strikes.max(1) && memory.ledger.backed_off(&pool.name, "", now).is_some() {
+        return Some(SkipReason::Quarantined { strikes });
+    }
+    let source = crate::observation::Source::instances(&pool.name);
+    let state = snapshot.sources.get(&source);
+    let unknown = state.is_none_or(|state| state.trouble(now, policy.sources.max_age).is_some());
+    unknown.then_some(SkipReason::Unknown)
+}
+
+fn per_minute(policy: &ClusterPolicySpec, memory: &Memory, managed: i64, now: Time) -> i64 {
+    let growth = &policy.growth;
+    let share = growth.per_minute_share.of(managed.max(0) as u64);
+    let allowed = share.max(u64::from(growth.per_minute_minimum));
+    let since = now - Span::from_mins(1);
+    let added = memory.ledger.added.iter().filter(|added| added.at > since).count() as i64;
+    i64::try_from(allowed).unwrap_or(i64::MAX) - added
+}
