@@ -3,9 +3,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Capacity;
 use super::need::Need;
 use super::relations::{Terms, Ties};
-use super::Capacity;
 use crate::kube::Name;
 use crate::plan::Misfit;
 use crate::resources::{GpuDevices, GpuNeed, Resources};
@@ -14,7 +14,7 @@ use crate::units::Time;
 
 /// Memory that is kept from plan to plan only for its size, and answers that stay true while the nodes are the same.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     overlay: Overlay,
     allowed: FxHashMap<(u64, u32), Allowed>,
     allowed_generation: u64,
@@ -46,8 +46,8 @@ pub(crate) struct NewBin {
     pub ready_at: Time,
     /// Its devices.
     pub gpus: GpuDevices,
-    /// Units placed on it.
-    pub units: u32,
+    /// Units placed on it: wish and units.
+    pub load: Vec<(usize, u32)>,
     /// The gang it was opened for.
     pub gang: Option<u32>,
     /// Host ports taken on it.
@@ -114,11 +114,10 @@ impl<'a> Bins<'a> {
         }
     }
 
-    /// Places up to `count` units of a need on nodes that are there. Returns where.
-    pub(crate) fn place_on_nodes(&mut self, need: &Need<'_>, count: u32) -> Vec<(usize, u32)> {
+    /// Places up to `count` units of a need on nodes that are there. Returns how many.
+    pub(crate) fn place_on_nodes(&mut self, need: &Need<'_>, count: u32) -> u32 {
         self.allow(need);
         let ties = self.ties_of(need.class);
-        let mut placed = Vec::new();
         let (mut from, mut left) = (0, count);
         while left > 0 && self.step() {
             let allowed = self.scratch.allowed.get(&allow_key(need));
@@ -130,32 +129,29 @@ impl<'a> Bins<'a> {
             let bin = Bin::Node(rank);
             let times = self.times(need.class, &ties, bin).min(left);
             if times > 0 {
-                self.take(need.class, &ties, bin, times);
-                placed.push((rank, times));
+                self.take(need, &ties, bin, times);
                 left -= times;
             }
             // A refusal for spread or affinity may turn; look there again as long as something is placed.
             from = if times > 0 && !ties.only_away() { 0 } else { rank + 1 };
         }
-        placed
+        count - left
     }
 
-    /// Places up to `count` units of a need on nodes that are not there yet. Returns where.
-    pub(crate) fn place_on_new(&mut self, need: &Need<'_>, count: u32) -> Vec<(usize, u32)> {
+    /// Places up to `count` units of a need on nodes that are not there yet. Returns how many.
+    pub(crate) fn place_on_new(&mut self, need: &Need<'_>, count: u32) -> u32 {
         let ties = self.ties_of(need.class);
-        let mut placed = Vec::new();
         let (mut from, mut left) = (0, count);
         while left > 0 && self.step() {
             let Some(at) = self.next_new(need, from) else { break };
             let times = self.times(need.class, &ties, Bin::New(at)).min(left);
             if times > 0 {
-                self.take(need.class, &ties, Bin::New(at), times);
-                placed.push((at, times));
+                self.take(need, &ties, Bin::New(at), times);
                 left -= times;
             }
             from = if times > 0 && !ties.only_away() { 0 } else { at + 1 };
         }
-        placed
+        count - left
     }
 
     fn next_new(&mut self, need: &Need<'_>, from: usize) -> Option<usize> {
@@ -189,7 +185,7 @@ impl<'a> Bins<'a> {
     /// Places exactly `times` units on a new bin that was just opened for them.
     pub(crate) fn take_on_new(&mut self, need: &Need<'_>, at: usize, times: u32) {
         let ties = self.ties_of(need.class);
-        self.take(need.class, &ties, Bin::New(at), times);
+        self.take(need, &ties, Bin::New(at), times);
     }
 
     /// How many units fit on a bin now.
@@ -341,7 +337,8 @@ impl<'a> Bins<'a> {
         u32::from(!refused)
     }
 
-    fn take(&mut self, class: &Class, ties: &Ties, bin: Bin, times: u32) {
+    fn take(&mut self, need: &Need<'_>, ties: &Ties, bin: Bin, times: u32) {
+        let class = need.class;
         let before = *self.free(bin);
         let mut free = before;
         free.subtract(&class.requests, i64::from(times));
@@ -365,10 +362,17 @@ impl<'a> Bins<'a> {
             self.ports_mut(bin).extend(class.ports.iter().cloned());
         }
         if let Bin::New(at) = bin {
-            self.new[at].units += times;
+            self.new[at].load.push((need.wish, times));
         }
         let class_id = std::ptr::from_ref(class) as usize;
-        self.log.push(Undo { bin, free: before, gpus, ports: class.ports.len(), class: class_id, count: times });
+        self.log.push(Undo {
+            bin,
+            free: before,
+            gpus,
+            ports: class.ports.len(),
+            class: class_id,
+            count: times,
+        });
     }
 
     fn undo(&mut self, undo: Undo) {
@@ -385,7 +389,7 @@ impl<'a> Bins<'a> {
             ports.truncate(ports.len() - undo.ports);
         }
         if let Bin::New(at) = undo.bin {
-            self.new[at].units -= undo.count;
+            self.new[at].load.pop();
         }
     }
 
@@ -459,21 +463,37 @@ impl<'a> Bins<'a> {
         if class.ports.is_empty() {
             return false;
         }
-        let clash = |ports: &[crate::snapshot::HostPort]| ports.iter().any(|b| class.ports.iter().any(|a| a.clashes(b)));
+        let clash = |ports: &[crate::snapshot::HostPort]| {
+            ports.iter().any(|b| class.ports.iter().any(|a| a.clashes(b)))
+        };
         match bin {
             Bin::New(at) => clash(&self.new[at].ports),
             Bin::Node(rank) => {
                 let running = &self.snapshot.node_at(rank).pods;
                 self.ports.get(&rank).is_some_and(|ports| clash(ports))
-                    || running.iter().any(|&pod| clash(&self.snapshot.class(self.snapshot.pod(pod).class).ports))
+                    || running
+                        .iter()
+                        .any(|&pod| clash(&self.snapshot.class(self.snapshot.pod(pod).class).ports))
             }
         }
     }
 }
 
 impl NewBin {
+    /// How many units it carries.
+    pub(crate) fn units(&self) -> u32 {
+        self.load.iter().map(|(_, units)| units).sum()
+    }
+
     /// A bin without ports taken.
-    pub(crate) fn new(pool: u32, template: u32, capacity: Capacity, name: Name, ready_at: Time, gpus: GpuDevices) -> Self {
+    pub(crate) fn new(
+        pool: u32,
+        template: u32,
+        capacity: Capacity,
+        name: Name,
+        ready_at: Time,
+        gpus: GpuDevices,
+    ) -> Self {
         Self {
             name,
             pool,
@@ -482,7 +502,7 @@ impl NewBin {
             provider_id: Name::default(),
             ready_at,
             gpus,
-            units: 0,
+            load: Vec::new(),
             gang: None,
             ports: Vec::new(),
         }

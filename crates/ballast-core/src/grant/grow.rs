@@ -7,17 +7,17 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use super::Capacity;
 use super::bins::{Bins, NewBin};
 use super::need::Need;
 use super::room::Rooms;
-use super::Capacity;
 use crate::kube::Name;
 use crate::memory::Memory;
 use crate::plan::{Misfit, SkipReason};
 use crate::policy::Strategy;
 use crate::resources::{GpuDevices, Resources};
 use crate::snapshot::{HOSTNAME_LABEL, PodTerm};
-use crate::units::{Time};
+use crate::units::Time;
 
 /// Why pools were passed over, by need and pool.
 pub(crate) type Refusals = BTreeMap<(usize, u32), SkipReason>;
@@ -137,7 +137,12 @@ fn choices(
 }
 
 /// Which needs fit which choices at all: how many units of each an empty node would carry.
-fn fits(bins: &mut Bins<'_>, choices: &[Choice], needs: &[Need<'_>], refusals: &mut Refusals) -> Vec<Vec<u32>> {
+fn fits(
+    bins: &mut Bins<'_>,
+    choices: &[Choice],
+    needs: &[Need<'_>],
+    refusals: &mut Refusals,
+) -> Vec<Vec<u32>> {
     let mut fits = vec![vec![0; needs.len()]; choices.len()];
     for (row, choice) in fits.iter_mut().zip(choices) {
         for (cell, (at, need)) in row.iter_mut().zip(needs.iter().enumerate()) {
@@ -239,7 +244,9 @@ fn host_terms<'n>(need: &Need<'n>) -> impl Iterator<Item = &'n PodTerm> {
 
 /// How many more units the ties to what is already on the host allow.
 fn host_room(need: &Need<'_>, hosts: &[(&PodTerm, u32)]) -> u32 {
-    let taken = hosts.iter().any(|(term, _)| term.matches(&need.class.key) || host_terms(need).any(|own| own == *term));
+    let taken = hosts
+        .iter()
+        .any(|(term, _)| term.matches(&need.class.key) || host_terms(need).any(|own| own == *term));
     if taken { 0 } else { u32::MAX }
 }
 
@@ -338,14 +345,16 @@ fn new_bin(bins: &Bins<'_>, choice: &mut Choice, now: Time, gang: Option<u32>) -
     match choice.stopped.pop() {
         Some(id) => {
             let name = entry.instances[&id].name.clone();
-            let mut bin = NewBin::new(choice.pool, choice.template, Capacity::Stopped, name, ready_at, choice.gpus);
+            let mut bin =
+                NewBin::new(choice.pool, choice.template, Capacity::Stopped, name, ready_at, choice.gpus);
             bin.provider_id = id;
             bin.gang = gang;
             bin
         }
         None => {
             let name = format!("{}+{}", entry.name, bins.new.len()).into();
-            let mut bin = NewBin::new(choice.pool, choice.template, Capacity::Creatable, name, ready_at, choice.gpus);
+            let mut bin =
+                NewBin::new(choice.pool, choice.template, Capacity::Creatable, name, ready_at, choice.gpus);
             bin.gang = gang;
             bin
         }

@@ -40,16 +40,12 @@ pub(crate) enum Tier {
     Surplus,
 }
 
-/// Where units of a need were placed.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What became of a need. Where its units on new nodes are is written on those.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Placement {
-    /// On nodes that are ready.
+    /// Units on nodes that are ready.
     pub free: u32,
-    /// On nodes that are starting: bin and units.
-    pub starting: Vec<(usize, u32)>,
-    /// On nodes that this plan starts or makes: bin and units.
-    pub planned: Vec<(usize, u32)>,
-    /// Nowhere.
+    /// Units nowhere.
     pub left: u32,
 }
 

@@ -48,7 +48,11 @@ impl Terms {
     /// Registers the terms of a class, and of running pods that demand distance from it.
     pub(super) fn register(&mut self, snapshot: &Snapshot, class: &Class) {
         let relations = &class.relations;
-        let own = relations.near.iter().chain(&relations.away).chain(relations.spread.iter().map(|term| &term.pods));
+        let own = relations
+            .near
+            .iter()
+            .chain(&relations.away)
+            .chain(relations.spread.iter().map(|term| &term.pods));
         for term in own {
             self.number(snapshot, term);
         }
@@ -106,7 +110,8 @@ impl Terms {
             let Some(value) = domain(&state.term.key) else { return Some(Misfit::TopologySpread) };
             let here = state.meant.get(&value).copied().unwrap_or(0) + u32::from(ties.meant_by.contains(&at));
             let known = state.meant.len() as u32 + u32::from(!state.meant.contains_key(&value));
-            let least = if known < min_domains { 0 } else { state.meant.values().copied().min().unwrap_or(0) };
+            let least =
+                if known < min_domains { 0 } else { state.meant.values().copied().min().unwrap_or(0) };
             if here > least + max_skew {
                 return Some(Misfit::TopologySpread);
             }

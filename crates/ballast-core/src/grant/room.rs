@@ -21,8 +21,6 @@ pub(crate) struct Rooms {
     gpus_left: BTreeMap<Name, i64>,
     cost_left: Option<i64>,
     per_minute_left: i64,
-    /// The price that an unknown price counts as.
-    dearest: Money,
 }
 
 /// How far one pool may grow.
@@ -57,15 +55,18 @@ impl Rooms {
         let policy = &*snapshot.policy;
         let prices = snapshot.pools.iter().filter_map(|pool| pool.spec.price.per_hour);
         let dearest = prices.max().unwrap_or(Money::from_micros(1_000_000));
-        let pools: Vec<Room> = snapshot.pools.iter().map(|pool| Room::new(pool, snapshot, memory, now, dearest)).collect();
+        let pools: Vec<Room> =
+            snapshot.pools.iter().map(|pool| Room::new(pool, snapshot, memory, now, dearest)).collect();
         let managed: i64 = pools.iter().map(|room| i64::from(room.size)).sum();
-        let sum = |of: fn(&Room) -> i64| pools.iter().map(|room| i64::from(room.size) * of(room)).sum::<i64>();
+        let sum =
+            |of: fn(&Room) -> i64| pools.iter().map(|room| i64::from(room.size) * of(room)).sum::<i64>();
         let limits = &policy.limits;
         let used_gpus = |model: &Name| {
             let counts = |room: &&Room| &**model == "*" || room.model == *model;
             pools.iter().filter(counts).map(|room| i64::from(room.size) * room.gpus).sum::<i64>()
         };
-        let gpus_left = limits.gpus.iter().map(|(model, &most)| (model.clone(), i64::from(most) - used_gpus(model)));
+        let gpus_left =
+            limits.gpus.iter().map(|(model, &most)| (model.clone(), i64::from(most) - used_gpus(model)));
         let cost = sum(|room| room.price.as_micros());
         Self {
             nodes_left: limits.nodes.map(|most| i64::from(most) - managed),
@@ -74,7 +75,6 @@ impl Rooms {
             gpus_left: gpus_left.collect(),
             cost_left: limits.cost_per_hour.map(|most| most.as_micros() - cost),
             per_minute_left: per_minute(policy, memory, managed, now),
-            dearest,
             pools,
         }
     }
@@ -130,11 +130,6 @@ impl Rooms {
             }
         }
     }
-
-    /// The price that an unknown price counts as.
-    pub(crate) fn dearest(&self) -> Money {
-        self.dearest
-    }
 }
 
 impl Room {
@@ -150,7 +145,8 @@ impl Room {
         let launching = |name: &Name| memory.ledger.launches.contains_key(name);
         // A launch whose instance no list shows yet counts all the same; one that is seen counts once.
         let seen = |name: &Name| {
-            snapshot.node_named(name).is_some() || pool.instances.values().any(|instance| instance.name == *name)
+            snapshot.node_named(name).is_some()
+                || pool.instances.values().any(|instance| instance.name == *name)
         };
         let launches = memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
         let (mut unseen, mut rising) = (0, 0);
@@ -159,7 +155,8 @@ impl Room {
             let off = pool.stopped.iter().any(|id| pool.instances[id].name == *name);
             unseen += u32::from(!seen(name) || off);
         }
-        let stopped = pool.stopped.iter().filter(|id| !launching(&pool.instances[*id].name)).cloned().collect();
+        let stopped =
+            pool.stopped.iter().filter(|id| !launching(&pool.instances[*id].name)).cloned().collect();
         let (min, max) = spec.range_at(now);
         let growth = &snapshot.policy.growth;
         let starting = rising.max(pool.nodeless.len() as u32);

@@ -4,6 +4,7 @@ mod cluster_policy;
 mod elastic_job_policy;
 mod metric_scaler;
 mod ray_scaler;
+mod schedule;
 mod spark_pool;
 mod vm_pool;
 
@@ -24,6 +25,7 @@ pub use metric_scaler::{
 pub use ray_scaler::{
     Gcs, RayDefaults, RayDrain, RayGroup, RayLaunch, RayRules, RayScalerSpec, UpscalingMode,
 };
+pub use schedule::{Cron, CronError, LONGEST_WINDOW_DAYS, offset_minutes};
 pub use spark_pool::{
     Fence, MasterKind, PodPlacement, PodResources, Shuffle, SparkAccess, SparkMaster, SparkPoolSpec,
     SparkWindow, SparkWorkers,

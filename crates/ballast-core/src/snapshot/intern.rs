@@ -89,6 +89,11 @@ impl<T: Eq + Hash> Interner<T> {
         self.entries.get(slot as usize).and_then(Option::as_ref).map_or(0, |entry| entry.serial)
     }
 
+    /// How many users a number has.
+    pub fn users(&self, slot: u32) -> u32 {
+        self.entries.get(slot as usize).and_then(Option::as_ref).map_or(0, |entry| entry.users)
+    }
+
     /// Every value in use with its number.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Arc<T>)> {
         let filled = |(slot, entry): (usize, &'_ Option<Entry<T>>)| entry.as_ref().map(|_| slot as u32);

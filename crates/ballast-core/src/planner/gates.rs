@@ -1,0 +1,87 @@
+//! Gates: what may be done at all, given what is known, what is paused and what is unwell.
+
+use crate::observation::{ObjectKind, Source};
+use crate::plan::{Hold, HoldReason, Report, SourceTrouble, Subject};
+use crate::policy::Mode;
+use crate::snapshot::{BaseState, PoolEntry, Snapshot};
+use crate::units::Time;
+
+/// What may be done at all, given what is known.
+pub(super) struct Gates {
+    /// Nodes or pods are unknown: nothing can be said.
+    pub(super) blind: bool,
+    /// Nodes may be removed.
+    pub(super) removals: bool,
+    /// Pools in which nothing is removed.
+    pub(super) held_pools: Vec<bool>,
+}
+
+impl Gates {
+    pub(super) fn judge(snapshot: &Snapshot, now: Time, report: &mut Report) -> Self {
+        let policy = &snapshot.policy;
+        let trouble = |source: &Source| match snapshot.sources.get(source) {
+            Some(state) => state.trouble(now, policy.sources.max_age),
+            None => Some(SourceTrouble::NotSynced),
+        };
+        let mut known = |subject: Subject, source: Source| match trouble(&source) {
+            Some(why) => {
+                let source = format!("{:?}/{}", source.kind, source.name);
+                report.holds.push(Hold {
+                    subject,
+                    reason: HoldReason::SourceUnknown { source, why },
+                    until: None,
+                });
+                false
+            }
+            None => true,
+        };
+        let nodes = known(Subject::Cluster, Source::kubernetes(ObjectKind::Node));
+        let pods = known(Subject::Cluster, Source::kubernetes(ObjectKind::Pod));
+        let budgets = known(Subject::Cluster, Source::kubernetes(ObjectKind::PodDisruptionBudget));
+        let mut held_pools = Vec::new();
+        for pool in &snapshot.pools {
+            let subject = Subject::Pool { name: pool.name.clone() };
+            held_pools.push(!known(subject, Source::instances(&pool.name)));
+        }
+        for (pool, held) in snapshot.pools.iter().zip(&mut held_pools) {
+            if let Some(reason) = unwell(snapshot, pool, now) {
+                let subject = Subject::Pool { name: pool.name.clone() };
+                report.holds.push(Hold { subject, reason, until: None });
+                *held = true;
+            }
+        }
+        if policy.pause.up || policy.pause.down {
+            let reason = HoldReason::Paused { reason: policy.pause.reason.clone().unwrap_or_default() };
+            report.holds.push(Hold { subject: Subject::Cluster, reason, until: None });
+        }
+        let unlimited = policy.limits.nodes.is_none() || policy.limits.cost_per_hour.is_none();
+        if policy.mode == Mode::Enforce && unlimited {
+            report.holds.push(Hold {
+                subject: Subject::Cluster,
+                reason: HoldReason::LimitsNotSet,
+                until: None,
+            });
+        }
+        Self { blind: !nodes || !pods, removals: budgets && !policy.pause.down, held_pools }
+    }
+}
+
+/// The health gate: too many of a pool's nodes, those stopped on purpose left out, are unwell.
+fn unwell(snapshot: &Snapshot, pool: &PoolEntry, now: Time) -> Option<HoldReason> {
+    let counts = &pool.counts;
+    let not_ready = counts.of(BaseState::NotReady);
+    if not_ready == 0 {
+        return None;
+    }
+    let index = snapshot.pools.iter().position(|entry| entry.name == pool.name)? as u32;
+    let is_unwell = |&&slot: &&u32| {
+        let node = snapshot.node(slot);
+        let created = node.node.as_ref().and_then(|node| node.metadata.creation_timestamp);
+        let young = created.is_some_and(|at| now.since(at) <= pool.spec.times.boot_deadline);
+        node.pool == Some(index) && node.state == BaseState::NotReady && !young
+    };
+    let unready = snapshot.unsettled.iter().filter(is_unwell).count() as u32;
+    let managed = counts.of(BaseState::Ready) + not_ready + counts.of(BaseState::Cordoned);
+    let allowed = snapshot.policy.health.max_unready_share.of(u64::from(managed)).max(1);
+    (u64::from(unready) > allowed).then_some(HoldReason::HealthGate { unready, managed })
+}

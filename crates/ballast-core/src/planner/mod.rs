@@ -1,0 +1,93 @@
+//! The planner: a column of steps from a snapshot to a plan. Pure: the same input gives the same bytes.
+
+mod actions;
+mod gates;
+mod place;
+mod say;
+
+use crate::grant::{Bins, Capacity, NewBin, Rooms, Scratch as Bench};
+use crate::memory::{History, Memory};
+use crate::plan::{ActionId, Hold, HoldReason, Plan, Report, Step, Subject};
+use crate::scalers::nodes::{NodeWishes, Removals, remove, starting_nodes};
+use crate::snapshot::Snapshot;
+use crate::units::{Span, Time};
+
+use gates::Gates;
+
+/// Version of the plan's form.
+const SCHEMA_VERSION: u32 = 1;
+/// How often it looks again when nothing calls for it sooner.
+const PERIOD: Span = Span::from_secs(60);
+/// Steps that one plan may take: a fraction of a second's work. What is left over follows in the next plan.
+const STEPS: u64 = 20_000_000;
+
+/// Memory that is kept from plan to plan only for its size.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    bench: Bench,
+}
+
+/// Makes the plan for one instant.
+pub fn plan(snapshot: &Snapshot, memory: &Memory, now: Time, scratch: &mut Scratch) -> (Plan, History) {
+    let mut report = Report::default();
+    let gates = Gates::judge(snapshot, now, &mut report);
+    if gates.blind {
+        report.next_look = Some(now + PERIOD);
+        return (empty(now, report), memory.history.clone());
+    }
+    let wishes = NodeWishes::new(snapshot);
+    report.waiting.extend(wishes.waiting.iter().cloned());
+    let needs = wishes.needs(snapshot);
+    let mut rooms = Rooms::new(snapshot, memory, now);
+    let mut bins = Bins::new(snapshot, &mut scratch.bench, needs.iter().map(|need| need.class), STEPS);
+    open_starting(&mut bins, snapshot, memory, now);
+    let starting = bins.new.len();
+    let placements = place::place_all(&mut bins, &mut rooms, memory, now, &needs, &wishes, &mut report);
+    place::fill_to_minimum(&mut bins, &mut rooms, memory, now);
+    let mut actions = actions::launches(&bins, starting, memory, &wishes, now);
+    let loads = say::Loads::new(&bins, wishes.wishes.len());
+    let grants = say::grants(&bins, &loads, &needs, &placements, &wishes);
+    say::waiting(&bins, &loads, &needs, &placements, &wishes, &mut report);
+    say::unmodelled(snapshot, &mut report);
+    let removals = match gates.removals {
+        true => remove(snapshot, memory, now, &mut bins, &mut rooms, &gates.held_pools),
+        false => Removals { idle_since: memory.history.idle_since.clone(), ..Removals::default() },
+    };
+    actions.extend(actions::stops(snapshot, &removals, now));
+    if bins.steps_left == 0 {
+        report.holds.push(Hold { subject: Subject::Cluster, reason: HoldReason::StepsUsedUp, until: None });
+    }
+    report.trace.extend(removals.candidates.into_iter().map(Step::Candidate));
+    report.next_look = Some(next_look(memory, now, removals.next_at));
+    for (at, action) in actions.iter_mut().enumerate() {
+        action.id = ActionId(at as u32 + 1);
+    }
+    let history = History { idle_since: removals.idle_since, boots: memory.history.boots.clone() };
+    let plan = Plan { schema_version: SCHEMA_VERSION, now, actions, wishes: wishes.wishes, grants, report };
+    (plan, history)
+}
+
+/// Nodes on their way up are places already.
+fn open_starting(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory, now: Time) {
+    for node in starting_nodes(snapshot, memory, now) {
+        let gpus = snapshot.pools[node.pool as usize].templates[node.template as usize].gpus;
+        bins.open(NewBin::new(node.pool, node.template, Capacity::Starting, node.name, node.ready_at, gpus));
+    }
+}
+
+fn next_look(memory: &Memory, now: Time, removal: Option<Time>) -> Time {
+    let back_off = memory.ledger.back_off.iter().map(|entry| entry.until).filter(|&until| until > now).min();
+    let soonest = [Some(now + PERIOD), removal.filter(|&at| at > now), back_off].into_iter().flatten().min();
+    soonest.unwrap_or(now + PERIOD)
+}
+
+fn empty(now: Time, report: Report) -> Plan {
+    Plan {
+        schema_version: SCHEMA_VERSION,
+        now,
+        actions: Vec::new(),
+        wishes: Vec::new(),
+        grants: Vec::new(),
+        report,
+    }
+}

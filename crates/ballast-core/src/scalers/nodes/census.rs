@@ -1,0 +1,76 @@
+//! Which nodes are on their way up.
+
+use std::collections::BTreeSet;
+
+use crate::kube::Name;
+use crate::memory::Memory;
+use crate::observation::InstanceState;
+use crate::snapshot::{BaseState, PoolEntry, Snapshot, ZONE_LABEL};
+use crate::units::Time;
+
+/// A node on its way up: pods that wait may be meant for it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StartingNode {
+    /// Its name.
+    pub name: Name,
+    /// Its pool.
+    pub pool: u32,
+    /// Its template (zone) within the pool.
+    pub template: u32,
+    /// When it should be ready.
+    pub ready_at: Time,
+}
+
+/// All nodes on their way up, by pool and name.
+pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) -> Vec<StartingNode> {
+    let mut starting = Vec::new();
+    for (pool, entry) in snapshot.pools.iter().enumerate() {
+        let mut names: BTreeSet<(Name, Name)> = BTreeSet::new();
+        for (name, launch) in memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == entry.name) {
+            let up = snapshot.node_named(name).is_some_and(|node| node.state == BaseState::Ready);
+            if !up && now < launch.deadline {
+                names.insert((name.clone(), launch.zone.clone()));
+            }
+        }
+        for id in &entry.nodeless {
+            let instance = &entry.instances[id];
+            let rising = matches!(instance.state, InstanceState::Starting | InstanceState::Running);
+            if rising && is_young(entry, instance.since, now) {
+                names.insert((instance.name.clone(), instance.zone.clone()));
+            }
+        }
+        for &slot in &snapshot.unsettled {
+            let node = snapshot.node(slot);
+            let created = node.node.as_ref().and_then(|node| node.metadata.creation_timestamp);
+            if node.pool == Some(pool as u32)
+                && node.state == BaseState::NotReady
+                && is_young(entry, created, now)
+            {
+                names.insert((node.name.clone(), node.label(ZONE_LABEL).cloned().unwrap_or_default()));
+            }
+        }
+        // A launch and its instance may tell the zone differently; a name counts once.
+        let mut last = Name::default();
+        for (name, zone) in names {
+            if name == last {
+                continue;
+            }
+            let template = entry.templates.iter().position(|template| template.zone == zone).unwrap_or(0);
+            let since = memory.ledger.launches.get(&name).map_or(now, |launch| launch.since);
+            let ready_at = (since + entry.spec.times.boot).max(now);
+            starting.push(StartingNode {
+                name: name.clone(),
+                pool: pool as u32,
+                template: template as u32,
+                ready_at,
+            });
+            last = name;
+        }
+    }
+    starting
+}
+
+/// Whether a machine that is not ready may still be on its way up.
+pub(crate) fn is_young(pool: &PoolEntry, since: Option<Time>, now: Time) -> bool {
+    since.is_none_or(|since| now.since(since) <= pool.spec.times.boot_deadline)
+}

@@ -1,0 +1,15 @@
+//! Virtual machines: which run, which are started, which go.
+//!
+//! Pods that wait and fit nowhere need nodes; nodes that nobody needs cost money. Up: pending pods, gangs, minimum sizes and
+//! headroom become wishes; the grant places them and starts nodes for what is left. Down: nodes that little would have to
+//! leave are emptied, if all that is displaced fits elsewhere together, and if it pays.
+
+mod census;
+mod drain;
+mod removal;
+mod wishes;
+
+pub(crate) use census::starting_nodes;
+pub use drain::pod_block;
+pub(crate) use removal::{Going, Removals, remove};
+pub(crate) use wishes::NodeWishes;

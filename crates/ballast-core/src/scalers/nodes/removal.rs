@@ -1,0 +1,393 @@
+//! Which nodes go.
+//!
+//! Candidates are weighed one after the other, the emptiest first, the last by name first. All that a candidate would
+//! displace is placed elsewhere on the same trial that holds what was granted, so that removals are feasible together and
+//! never take what a grant will need.
+
+use std::collections::BTreeMap;
+
+use crate::grant::{Bins, Need, Rooms, Tier};
+use crate::kube::Name;
+use crate::memory::Memory;
+use crate::plan::{Candidate, Limit, PodBlock, UnsafeToRemove};
+use crate::policy::{RemovalBudget, VmPoolSpec};
+use crate::snapshot::{BaseState, NodeEntry, PoolEntry, Snapshot};
+use crate::units::{Money, Share, Span, Time};
+
+use super::census::is_young;
+use super::drain::pod_block;
+
+/// No more than this share of a pool or cluster is removed within a window, whatever a document says, unless it lifts the
+/// ceiling by name.
+const CEILING: Share = Share::percent(34);
+/// Labels of nodes that are never touched.
+const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+/// The annotation of a node that is never touched.
+const DO_NOT_DISRUPT: [&str; 3] = [
+    "ballast.dev/do-not-disrupt",
+    "karpenter.sh/do-not-disrupt",
+    "cluster-autoscaler.kubernetes.io/scale-down-disabled",
+];
+
+/// What goes, and why the others stay.
+#[derive(Debug, Default)]
+pub(crate) struct Removals {
+    /// Slots of the nodes that go.
+    pub nodes: Vec<Going>,
+    /// Every candidate that was weighed, by name.
+    pub candidates: Vec<Candidate>,
+    /// When the next candidate may go, if nothing changes.
+    pub next_at: Option<Time>,
+    /// Since when nodes have been unneeded.
+    pub idle_since: BTreeMap<Name, Time>,
+}
+
+/// A node that goes.
+#[derive(Debug)]
+pub(crate) struct Going {
+    pub slot: u32,
+    pub idle_since: Time,
+    /// Pods that are displaced, by number.
+    pub displaces: Vec<u32>,
+    /// It is cordoned and its work runs to the end.
+    pub waits: bool,
+    /// The pool is above its maximum.
+    pub above_maximum: bool,
+}
+
+/// What is counted down while nodes are chosen.
+struct Budgets {
+    pools: Vec<i64>,
+    cluster: i64,
+    /// Disruptions that each budget still allows.
+    disruptions: Vec<i64>,
+}
+
+/// Weighs every candidate.
+pub(crate) fn remove(
+    snapshot: &Snapshot,
+    memory: &Memory,
+    now: Time,
+    bins: &mut Bins<'_>,
+    rooms: &mut Rooms,
+    held: &[bool],
+) -> Removals {
+    let mut removals = Removals::default();
+    let mut budgets = Budgets::new(snapshot, memory, rooms, now);
+    for slot in candidates(snapshot) {
+        let node = snapshot.node(slot);
+        let Some(pool) = node.pool else { continue };
+        let verdict = weigh(snapshot, memory, now, bins, rooms, &mut budgets, held, slot, &mut removals);
+        if verdict.is_none() {
+            rooms.pools[pool as usize].size -= 1;
+            rooms.pools[pool as usize].ready = rooms.pools[pool as usize].ready.saturating_sub(1);
+        }
+        if let Some(UnsafeToRemove::TooSoon { at } | UnsafeToRemove::CoolDown { until: at }) = &verdict {
+            removals.next_at = Some(removals.next_at.map_or(*at, |next| next.min(*at)));
+        }
+        removals.candidates.push(Candidate { node: node.name.clone(), unsafe_to_remove: verdict });
+    }
+    removals.candidates.sort_by(|a, b| a.node.cmp(&b.node));
+    removals
+}
+
+/// Nodes that little would have to leave, the emptiest first; among equals the last by name.
+fn candidates(snapshot: &Snapshot) -> Vec<u32> {
+    let mut slots: Vec<(u32, u32, u32)> = snapshot
+        .lightly_used
+        .iter()
+        .map(|&slot| (snapshot.node(slot).utilisation_milli(), u32::MAX - snapshot.rank(slot), slot))
+        .collect();
+    slots.sort_unstable();
+    slots.into_iter().map(|(_, _, slot)| slot).collect()
+}
+
+/// Why a node stays; `None` where it goes.
+#[expect(clippy::too_many_arguments, reason = "one step of `remove`, split off for its length")]
+fn weigh(
+    snapshot: &Snapshot,
+    memory: &Memory,
+    now: Time,
+    bins: &mut Bins<'_>,
+    rooms: &Rooms,
+    budgets: &mut Budgets,
+    held: &[bool],
+    slot: u32,
+    removals: &mut Removals,
+) -> Option<UnsafeToRemove> {
+    let node = snapshot.node(slot);
+    let pool_at = node.pool? as usize;
+    let pool = &snapshot.pools[pool_at];
+    if let Some(reason) = never(node, pool, memory, now) {
+        return Some(reason);
+    }
+    if held[pool_at] {
+        return Some(UnsafeToRemove::HealthGate);
+    }
+    let rank = snapshot.rank(slot) as usize;
+    if bins.is_used(rank) {
+        return Some(UnsafeToRemove::NeededByGrant);
+    }
+    let room = &rooms.pools[pool_at];
+    let waits = pool.spec.scale_down.wait_for_completion;
+    let displaces = match displaced(snapshot, node, &pool.spec, budgets, waits) {
+        Ok(displaces) => displaces,
+        Err(reason) => return Some(reason),
+    };
+    let mark = bins.mark();
+    bins.close(rank);
+    if !waits && let Err(reason) = place_elsewhere(snapshot, bins, &displaces) {
+        bins.roll_back(mark);
+        return Some(reason);
+    }
+    // From here on it is unneeded; only time and budgets keep it.
+    let since = memory.history.idle_since.get(&node.name).copied().unwrap_or(now);
+    removals.idle_since.insert(node.name.clone(), since);
+    let above_maximum = room.size > room.max;
+    let reason = not_yet(pool, node, memory, room, now, since, above_maximum, displaces.len())
+        .or_else(|| budgets.bind(pool_at));
+    if let Some(reason) = reason {
+        bins.roll_back(mark);
+        return Some(reason);
+    }
+    budgets.spend(snapshot, pool_at, &displaces);
+    let waits = waits && !displaces.is_empty();
+    removals.nodes.push(Going { slot, idle_since: since, displaces, waits, above_maximum });
+    None
+}
+
+/// What keeps a node whatever happens elsewhere.
+fn never(node: &NodeEntry, pool: &PoolEntry, memory: &Memory, now: Time) -> Option<UnsafeToRemove> {
+    let object = node.node.as_ref()?;
+    if memory.ledger.removals.contains_key(&node.name) || node.state == BaseState::CordonedByUs {
+        return Some(UnsafeToRemove::BeingRemoved);
+    }
+    if CONTROL_PLANE.iter().any(|label| object.metadata.labels.contains_key(*label)) {
+        return Some(UnsafeToRemove::ControlPlane);
+    }
+    if DO_NOT_DISRUPT.iter().any(|key| object.metadata.annotation(key).is_some_and(|value| value != "false"))
+    {
+        return Some(UnsafeToRemove::DoNotDisrupt);
+    }
+    if !pool.spec.scale_down.enabled || pool.spec.pause.down {
+        return Some(UnsafeToRemove::ScaleDownOff);
+    }
+    if !pool.instances.contains_key(&object.spec.provider_id) {
+        return Some(UnsafeToRemove::InstanceUnknown);
+    }
+    let rising = memory.ledger.launches.contains_key(&node.name)
+        || (node.state == BaseState::NotReady && is_young(pool, object.metadata.creation_timestamp, now));
+    let at = now + pool.spec.times.boot_deadline;
+    rising.then_some(UnsafeToRemove::TooSoon { at })
+}
+
+/// The pods that a removal would displace, if all of them may go.
+fn displaced(
+    snapshot: &Snapshot,
+    node: &NodeEntry,
+    spec: &VmPoolSpec,
+    budgets: &Budgets,
+    waits: bool,
+) -> Result<Vec<u32>, UnsafeToRemove> {
+    let mut displaces = Vec::new();
+    let mut spent: BTreeMap<usize, i64> = BTreeMap::new();
+    for &number in &node.pods {
+        let pod = snapshot.pod(number);
+        let class = snapshot.class(pod.class);
+        if class.traits.daemon || class.traits.mirror {
+            continue;
+        }
+        displaces.push(number);
+        if waits || pod.leaving {
+            continue;
+        }
+        let covering: Vec<usize> = covering(snapshot, pod.class).collect();
+        let mut block =
+            pod_block(&class.traits, class.gang.is_some(), !covering.is_empty(), &spec.scale_down);
+        for at in covering {
+            let spent = spent.entry(at).or_default();
+            *spent += 1;
+            if *spent > budgets.disruptions[at] {
+                block = block.or(Some(PodBlock::DisruptionBudget));
+            }
+        }
+        if let Some(why) = block {
+            let (pod, namespace) = (pod.name.clone(), pod.namespace.clone());
+            return Err(UnsafeToRemove::PodBlocks { pod, namespace, why });
+        }
+    }
+    displaces.sort_by(|&a, &b| {
+        let name = |pod: u32| (&snapshot.pod(pod).namespace, &snapshot.pod(pod).name);
+        name(a).cmp(&name(b))
+    });
+    Ok(displaces)
+}
+
+/// Numbers of the disruption budgets that cover a class.
+fn covering(snapshot: &Snapshot, class: u32) -> impl Iterator<Item = usize> {
+    let key = &snapshot.class(class).key;
+    let covers =
+        |((namespace, _), budget): (&(Name, Name), &std::sync::Arc<crate::kube::PodDisruptionBudget>)| {
+            *namespace == key.namespace
+                && budget.spec.selector.as_ref().is_some_and(|selector| selector.matches(&key.labels))
+        };
+    snapshot.budgets.iter().enumerate().filter(move |(_, entry)| covers(*entry)).map(|(at, _)| at)
+}
+
+/// Places all displaced pods on other nodes, or says which fits nowhere.
+fn place_elsewhere(
+    snapshot: &Snapshot,
+    bins: &mut Bins<'_>,
+    displaces: &[u32],
+) -> Result<(), UnsafeToRemove> {
+    let mut by_class: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+    for &pod in displaces.iter().filter(|&&pod| !snapshot.pod(pod).leaving) {
+        by_class.entry(snapshot.pod(pod).class).or_insert((pod, 0)).1 += 1;
+    }
+    let mut needs: Vec<(Need<'_>, u32)> = by_class
+        .into_iter()
+        .map(|(slot, (pod, count))| {
+            let class = snapshot.class(slot);
+            let constraint = snapshot.constraint(class.constraint);
+            let constraint_serial = snapshot.constraints.serial(class.constraint);
+            let (tier, priority) = (Tier::Pending, 0);
+            let need = Need {
+                class,
+                constraint,
+                constraint_serial,
+                only_pool: None,
+                count,
+                tier,
+                priority,
+                gang: None,
+                wish: 0,
+            };
+            (need, pod)
+        })
+        .collect();
+    needs.sort_by(|(a, first), (b, second)| {
+        a.order(b).then_with(|| snapshot.pod(*first).name.cmp(&snapshot.pod(*second).name))
+    });
+    for (need, pod) in needs {
+        let placed = bins.place_on_nodes(&need, need.count);
+        if placed < need.count {
+            let pod = snapshot.pod(pod);
+            return Err(UnsafeToRemove::NoPlaceFor {
+                pod: pod.name.clone(),
+                namespace: pod.namespace.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What time and size say against the removal of a node that is not needed.
+#[expect(clippy::too_many_arguments, reason = "one step of `weigh`, split off for its length")]
+fn not_yet(
+    pool: &PoolEntry,
+    node: &NodeEntry,
+    memory: &Memory,
+    room: &crate::grant::Room,
+    now: Time,
+    since: Time,
+    above_maximum: bool,
+    displaced: usize,
+) -> Option<UnsafeToRemove> {
+    let rules = &pool.spec.scale_down;
+    if room.size <= room.min {
+        return Some(UnsafeToRemove::AtMinimum);
+    }
+    if above_maximum {
+        return None;
+    }
+    let last_added =
+        memory.ledger.added.iter().filter(|added| added.pool == pool.name).map(|added| added.at).max();
+    if let Some(until) = last_added.map(|at| at + rules.cool_down).filter(|&until| now < until) {
+        return Some(UnsafeToRemove::CoolDown { until });
+    }
+    let boot = memory.history.boot_p95(&pool.name).unwrap_or(pool.spec.times.boot);
+    let patience = match node.state {
+        BaseState::NotReady => rules.unready_after,
+        _ if rules.idle_after == Span::ZERO => Span::ZERO,
+        _ => rules.idle_after.max(boot.times(2)),
+    };
+    if now < since + patience {
+        return Some(UnsafeToRemove::TooSoon { at: since + patience });
+    }
+    if rules.payback { does_not_pay(pool, room.price, now.since(since), boot, displaced) } else { None }
+}
+
+/// A node that has been idle for some time will, for want of better knowledge, stay so for as long again. What that saves
+/// must be worth stopping it, starting it again, and starting what it displaces elsewhere.
+fn does_not_pay(
+    pool: &PoolEntry,
+    price: Money,
+    idle: Span,
+    boot: Span,
+    displaced: usize,
+) -> Option<UnsafeToRemove> {
+    let per_hour = price.as_f64() - pool.spec.price.stopped_per_hour.as_f64();
+    let saves = per_hour * idle.as_hours_f64();
+    let again = price.as_f64() * (boot.as_hours_f64() + pool.spec.times.stop.as_hours_f64());
+    let moved = price.as_f64() * displaced as f64 * MOVE.as_hours_f64() / 10.0;
+    let costs = again + moved;
+    let amount = |value: f64| Money::from_f64(value.max(0.0)).unwrap_or_default();
+    (price > Money::ZERO && saves < costs)
+        .then(|| UnsafeToRemove::DoesNotPay { saves: amount(saves), costs: amount(costs) })
+}
+
+/// What a displaced pod loses, usually: the time to be placed and to start again.
+const MOVE: Span = Span::from_mins(1);
+
+impl Budgets {
+    fn new(snapshot: &Snapshot, memory: &Memory, rooms: &Rooms, now: Time) -> Self {
+        let rules = &snapshot.policy.removal;
+        let managed: u32 = rooms.pools.iter().map(|room| room.size).sum();
+        let spent = |window: Span, pool: Option<&Name>| {
+            let since = now - window;
+            let concerns = |name: &Name| pool.is_none_or(|pool| name == pool);
+            let removed =
+                memory.ledger.removed.iter().filter(|gone| gone.at > since && concerns(&gone.pool)).count();
+            removed as i64
+        };
+        let pools = snapshot.pools.iter().zip(&rooms.pools).map(|(pool, room)| {
+            let shared = left(&rules.per_pool, room.size, spent(rules.per_pool.window, Some(&pool.name)));
+            let own = pool
+                .spec
+                .budget
+                .as_ref()
+                .map(|own| left(own, room.size, spent(own.window, Some(&pool.name))));
+            own.unwrap_or(shared)
+        });
+        Self {
+            pools: pools.collect(),
+            cluster: left(&rules.per_cluster, managed, spent(rules.per_cluster.window, None)),
+            disruptions: snapshot.budgets.values().map(|budget| budget.status.disruptions_allowed).collect(),
+        }
+    }
+
+    fn bind(&self, pool: usize) -> Option<UnsafeToRemove> {
+        if self.pools[pool] <= 0 {
+            return Some(UnsafeToRemove::Budget { limit: Limit::PoolRemovalBudget });
+        }
+        (self.cluster <= 0).then_some(UnsafeToRemove::Budget { limit: Limit::ClusterRemovalBudget })
+    }
+
+    fn spend(&mut self, snapshot: &Snapshot, pool: usize, displaces: &[u32]) {
+        self.pools[pool] -= 1;
+        self.cluster -= 1;
+        for &pod in displaces {
+            for at in covering(snapshot, snapshot.pod(pod).class).collect::<Vec<_>>() {
+                self.disruptions[at] -= 1;
+            }
+        }
+    }
+}
+
+/// What a budget still allows: its share of the nodes, at least one, less what was spent.
+fn left(budget: &RemovalBudget, nodes: u32, spent: i64) -> i64 {
+    let share = if budget.unlimited { budget.share } else { budget.share.min(CEILING) };
+    let allowed =
+        if share == Share::default() { 0 } else { share.of(u64::from(nodes) + spent as u64).max(1) };
+    i64::try_from(allowed).unwrap_or(i64::MAX) - spent
+}

@@ -1,0 +1,292 @@
+//! What pods that wait, gangs and headroom ask for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::grant::{Need, Tier};
+use crate::kube::{Labels, Meta, Name, PodSpec, Toleration, TolerationOperator};
+use crate::plan::{Subject, Waiting, WaitingOn};
+use crate::resources::{ResourceNames, pod_requests};
+use crate::snapshot::{Class, ClassKey, Constraint, Gang, Snapshot};
+use crate::units::Quantity;
+use crate::wish::{Scaler, Wish};
+
+/// What waits, and the classes that headroom stands for.
+pub(crate) struct NodeWishes {
+    /// One wish for each class that waits, for each gang, for each headroom.
+    pub wishes: Vec<Wish>,
+    /// Who each wish is about.
+    pub subjects: Vec<Subject>,
+    /// What waits for something that no node can give.
+    pub waiting: Vec<Waiting>,
+    pub gangs: Vec<GangState>,
+    entries: Vec<Entry>,
+}
+
+/// A gang that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct GangState {
+    /// Which.
+    pub gang: Gang,
+    /// Members that are bound.
+    pub bound: u32,
+    /// Members that wait.
+    pub pending: u32,
+}
+
+/// What a wish is made of.
+enum Entry {
+    Pending { class: u32, gang: Option<u32>, count: u32 },
+    Headroom { class: Box<Class>, constraint: Constraint, pool: u32, count: u32 },
+}
+
+impl NodeWishes {
+    /// Of a snapshot.
+    pub(crate) fn new(snapshot: &Snapshot) -> Self {
+        let mut all = Self {
+            wishes: Vec::new(),
+            subjects: Vec::new(),
+            waiting: Vec::new(),
+            gangs: Vec::new(),
+            entries: Vec::new(),
+        };
+        let gangs = gangs(snapshot);
+        for slot in in_order(snapshot) {
+            let (class, queue) = (snapshot.class(slot), &snapshot.pending[&slot]);
+            let gated = queue.iter().filter(|(_, _, pod)| snapshot.pod(*pod).gated).count() as u32;
+            let count = queue.len() as u32 - gated;
+            let subject = subject_of(snapshot, slot, count.max(1));
+            if gated > 0 {
+                all.waiting.push(Waiting { subject: subject.clone(), on: WaitingOn::SchedulingGate });
+            }
+            if count == 0 {
+                continue;
+            }
+            let gang = match class.gang.as_ref().and_then(|gang| gangs.get(gang)) {
+                Some(state) if state.bound + state.pending < state.gang.size => {
+                    let on =
+                        WaitingOn::Gang { present: state.bound + state.pending, needed: state.gang.size };
+                    all.waiting.push(Waiting { subject, on });
+                    continue;
+                }
+                Some(state) => Some(all.gang_number(state)),
+                None => None,
+            };
+            all.push_pending(snapshot, slot, class, count, gang, subject);
+        }
+        for (pool, entry) in snapshot.pools.iter().enumerate() {
+            for headroom in &entry.spec.headroom {
+                all.push_headroom(snapshot, pool as u32, &entry.name, &headroom.requests, headroom.count);
+            }
+        }
+        all
+    }
+
+    /// The needs of all wishes, in the order in which they are placed.
+    pub(crate) fn needs<'a>(&'a self, snapshot: &'a Snapshot) -> Vec<Need<'a>> {
+        let mut needs: Vec<Need<'a>> = Vec::with_capacity(self.entries.len());
+        for (wish, entry) in self.entries.iter().enumerate() {
+            needs.push(match entry {
+                Entry::Pending { class, gang, count } => {
+                    let class = snapshot.class(*class);
+                    Need {
+                        class,
+                        constraint: snapshot.constraint(class.constraint),
+                        constraint_serial: snapshot.constraints.serial(class.constraint),
+                        only_pool: None,
+                        count: *count,
+                        tier: if gang.is_some() { Tier::Floor } else { Tier::Pending },
+                        priority: self.wishes[wish].priority,
+                        gang: *gang,
+                        wish,
+                    }
+                }
+                Entry::Headroom { class, constraint, pool, count } => Need {
+                    class,
+                    constraint,
+                    constraint_serial: 0,
+                    only_pool: Some(*pool),
+                    count: *count,
+                    tier: Tier::Headroom,
+                    priority: i32::MIN,
+                    gang: None,
+                    wish,
+                },
+            });
+        }
+        needs.sort_by(Need::order);
+        needs
+    }
+
+    fn gang_number(&mut self, state: &GangState) -> u32 {
+        let known = self.gangs.iter().position(|known| known.gang == state.gang);
+        known.unwrap_or_else(|| {
+            self.gangs.push(state.clone());
+            self.gangs.len() - 1
+        }) as u32
+    }
+
+    fn push_pending(
+        &mut self,
+        snapshot: &Snapshot,
+        slot: u32,
+        class: &Class,
+        count: u32,
+        gang: Option<u32>,
+        subject: Subject,
+    ) {
+        let have = snapshot.class_keys.users(slot)
+            - snapshot.pending.get(&slot).map_or(0, |queue| queue.len() as u32);
+        let workload = match &subject {
+            Subject::Pods { workload, .. } => workload.clone(),
+            _ => Name::default(),
+        };
+        self.wishes.push(Wish {
+            scaler: Scaler::Nodes,
+            namespace: class.key.namespace.clone(),
+            workload,
+            requests: requests_of(class, &snapshot.names),
+            have,
+            floor: if gang.is_some() { have + count } else { have },
+            want: have + count,
+            at_most: have + count,
+            priority: priority_of(snapshot, class),
+            gang: gang.is_some(),
+            yields: false,
+            pending: count,
+        });
+        self.subjects.push(subject);
+        self.entries.push(Entry::Pending { class: slot, gang, count });
+    }
+
+    fn push_headroom(
+        &mut self,
+        snapshot: &Snapshot,
+        pool: u32,
+        name: &Name,
+        requests: &BTreeMap<Name, Quantity>,
+        count: u32,
+    ) {
+        let class = headroom_class(requests, &snapshot.names);
+        self.wishes.push(Wish {
+            scaler: Scaler::Nodes,
+            namespace: Name::default(),
+            workload: format!("headroom of {name}").into(),
+            requests: requests.clone(),
+            have: 0,
+            floor: 0,
+            want: count,
+            at_most: count,
+            priority: i32::MIN,
+            gang: false,
+            yields: false,
+            pending: 0,
+        });
+        self.subjects.push(Subject::Pool { name: name.clone() });
+        // Headroom is for whoever comes: no taint keeps it away.
+        let everything = Toleration { operator: Some(TolerationOperator::Exists), ..Toleration::default() };
+        let spec = PodSpec { tolerations: vec![everything], ..PodSpec::default() };
+        let constraint = Constraint::new(&spec, Vec::new(), None, None);
+        self.entries.push(Entry::Headroom { class: Box::new(class), constraint, pool, count });
+    }
+}
+
+/// Classes that wait, in an order that does not depend on which was seen first.
+fn in_order(snapshot: &Snapshot) -> Vec<u32> {
+    let name = |slot: u32| {
+        let first = snapshot.pending[&slot].first();
+        (&snapshot.class(slot).key.namespace, first.map(|(_, name, _)| name))
+    };
+    let mut slots: Vec<u32> = snapshot.pending.keys().copied().collect();
+    slots.sort_by(|&a, &b| name(a).cmp(&name(b)));
+    slots
+}
+
+/// Pods of a class, as the report speaks of them.
+pub(crate) fn subject_of(snapshot: &Snapshot, slot: u32, count: u32) -> Subject {
+    let key = &snapshot.class(slot).key;
+    let first = snapshot.pending.get(&slot).and_then(|queue| queue.first());
+    let name = first.map(|(_, name, _)| name.clone()).unwrap_or_default();
+    let workload = key.owner.as_ref().map_or_else(|| name.clone(), |(_, owner)| owner.clone());
+    Subject::Pods { namespace: key.namespace.clone(), workload, name, count }
+}
+
+/// The priority that the policy gives, else the pod's own.
+fn priority_of(snapshot: &Snapshot, class: &Class) -> i32 {
+    let applies = |rule: &&crate::policy::PriorityRule| {
+        (rule.namespaces.is_empty() || rule.namespaces.contains(&class.key.namespace))
+            && rule.selector.matches(&class.key.labels)
+    };
+    snapshot.policy.priorities.iter().find(applies).map_or(class.priority, |rule| rule.priority)
+}
+
+/// Gangs with members that wait.
+fn gangs(snapshot: &Snapshot) -> BTreeMap<Gang, GangState> {
+    let mut gangs: BTreeMap<Gang, GangState> = BTreeMap::new();
+    if !snapshot.pending.keys().any(|&slot| snapshot.class(slot).gang.is_some()) {
+        return gangs;
+    }
+    for (slot, _) in snapshot.class_keys.iter() {
+        let Some(gang) = &snapshot.class(slot).gang else { continue };
+        let pending = snapshot.pending.get(&slot).map_or(0, |queue| queue.len() as u32);
+        let state =
+            gangs.entry(gang.clone()).or_insert(GangState { gang: gang.clone(), bound: 0, pending: 0 });
+        state.pending += pending;
+        state.bound += snapshot.class_keys.users(slot) - pending;
+    }
+    gangs.retain(|_, state| state.pending > 0);
+    gangs
+}
+
+fn headroom_class(requests: &BTreeMap<Name, Quantity>, names: &ResourceNames) -> Class {
+    let mut container = crate::kube::Container::default();
+    container.resources.requests = requests.clone();
+    let spec = Arc::new(PodSpec { containers: vec![container], ..PodSpec::default() });
+    let (requests, gpu, unmodelled) = pod_requests(&spec, &Meta::default(), &mut names.clone());
+    let key = ClassKey {
+        namespace: Name::default(),
+        labels: Arc::new(Labels::new()),
+        annotations: Vec::new(),
+        owner: None,
+        spec,
+    };
+    Class {
+        requests,
+        gpu,
+        priority: i32::MIN,
+        constraint: 0,
+        gang: None,
+        ports: Vec::new(),
+        relations: Default::default(),
+        traits: Default::default(),
+        unmodelled,
+        claims: Vec::new(),
+        key: Arc::new(key),
+    }
+}
+
+/// What one pod of a class asks for, by name.
+pub(crate) fn requests_of(class: &Class, names: &ResourceNames) -> BTreeMap<Name, Quantity> {
+    use crate::resources::{GpuNeed, Resources};
+    let mut requests = BTreeMap::new();
+    for (dimension, amount) in class.requests.iter().enumerate() {
+        let quantity = match dimension {
+            Resources::CPU => Quantity::from_milli(amount),
+            Resources::PODS | Resources::GPU_WHOLE | Resources::GPU_SHARE => continue,
+            _ => Quantity::from_units(amount),
+        };
+        if amount != 0 {
+            requests.insert(names.name(dimension), quantity);
+        }
+    }
+    match class.gpu {
+        GpuNeed::None => {}
+        GpuNeed::Whole(count) => {
+            requests.insert("gpu".into(), Quantity::from_units(i64::from(count)));
+        }
+        GpuNeed::Share(milli) => {
+            requests.insert("gpu".into(), Quantity::from_milli(i64::from(milli)));
+        }
+    }
+    requests
+}
