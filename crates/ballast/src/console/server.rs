@@ -21,7 +21,7 @@ use super::page::{self, Page};
 /// A page from another version of the program reloads itself.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-const STYLE: &str = include_str!("console.css");
+const STYLE: &str = concat!(include_str!("../present/theme.css"), include_str!("console.css"));
 const SCRIPT: &str = include_str!("console.js");
 const MARK: &str = include_str!("mark.svg");
 

@@ -150,7 +150,7 @@ impl Scale {
     fn grid(&self) -> Markup {
         let lines = (0..=5).map(|n| f64::from(n) * self.step).filter(|value| *value <= self.top * 1.001);
         html! {
-            g class="grid" aria-hidden="true" {
+            g class="rules" aria-hidden="true" {
                 @for value in lines {
                     @let y = percent(self.y(value));
                     line x1="0" x2="100%" y1=(y) y2=(y) {}
