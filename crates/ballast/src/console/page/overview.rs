@@ -125,9 +125,15 @@ fn card(view: &View, pool: &PoolView) -> Markup {
                 span class="cost" { (figures::money(pool.cost_per_hour, &view.currency)) "/h" }
             }
             @if let Some(why) = &pool.backed_off { p class="warning" { "Takes no launches: " (why) } }
-            div class="pool-body" { (bars(&pool.usage)) div { (counts(pool)) (grid(&nodes)) } }
+            (body(pool, &nodes))
         }
     }
+}
+
+/// Bars beside the nodes, or above them where they are many.
+pub(super) fn body(pool: &PoolView, nodes: &[&NodeView]) -> Markup {
+    let class = if nodes.len() > MANY_NODES { "pool-body many" } else { "pool-body" };
+    html! { div class=(class) { (bars(&pool.usage)) div { (counts(pool)) (grid(nodes)) } } }
 }
 
 /// The limits of a pool's size.
@@ -136,7 +142,7 @@ pub(super) fn sizes(pool: &PoolView) -> String {
 }
 
 /// Nodes of a pool by state.
-pub(super) fn counts(pool: &PoolView) -> Markup {
+fn counts(pool: &PoolView) -> Markup {
     html! {
         p class="counts" {
             (count(NodeState::Ready, pool.ready))
@@ -149,7 +155,7 @@ pub(super) fn counts(pool: &PoolView) -> Markup {
 }
 
 /// A cell for every node.
-pub(super) fn grid(nodes: &[&NodeView]) -> Markup {
+fn grid(nodes: &[&NodeView]) -> Markup {
     let class = if nodes.len() > MANY_NODES { "grid many" } else { "grid" };
     html! { div class=(class) { @for node in nodes { (cell(node)) } } }
 }

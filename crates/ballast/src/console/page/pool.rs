@@ -3,8 +3,8 @@
 use ballast_core::view::{NodeView, View};
 use maud::{Markup, html};
 
-use super::overview::{counts, grid, sizes};
-use crate::console::parts::{bars, fullness, node_path, state_word};
+use super::overview::{body, sizes};
+use crate::console::parts::{fullness, node_path, state_word};
 use crate::present::figures;
 
 /// Rows of the table; beyond it the grid still shows every node.
@@ -19,12 +19,12 @@ pub(super) fn page(view: &View, name: &str) -> Markup {
         p class="crumbs" { a href="/" { "Overview" } }
         h1 { "Pool " bdi { (name) } }
         section class="panel" {
-            p class="dim" {
+            p class="dim pool-line" {
                 (sizes(pool)) " · " (figures::money(pool.cost_per_hour, &view.currency)) " per hour"
                 @if let Some(price) = pool.price_per_hour { " · " (figures::money(price, &view.currency)) " a node" }
             }
             @if let Some(why) = &pool.backed_off { p class="warning" { "Takes no launches: " (why) } }
-            div class="pool-body" { (bars(&pool.usage)) div { (counts(pool)) (grid(&nodes)) } }
+            (body(pool, &nodes))
         }
         section class="panel" {
             h2 { "Nodes" span class="badge" { (nodes.len()) } }
@@ -33,7 +33,7 @@ pub(super) fn page(view: &View, name: &str) -> Markup {
                     thead {
                         tr {
                             th scope="col" { "Node" } th scope="col" { "State" } th scope="col" { "Zone" }
-                            th scope="col" { "Full" } th scope="col" { "Pods" } th scope="col" { "Kept because" }
+                            th scope="col" class="number" { "Full" } th scope="col" class="number" { "Pods" } th scope="col" { "Kept because" }
                         }
                     }
                     tbody { @for node in nodes.iter().take(ROWS_MAX) { (row(node)) } }
