@@ -12,16 +12,17 @@ mod volume;
 pub use node::{Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
 pub use pdb::{PdbSpec, PdbStatus, PodDisruptionBudget};
 pub use pod::{
-    Affinity, Container, ContainerPort, ContainerRestartPolicy, DoNotSchedule, Phase, Pod, PodAffinityTerm,
-    PodAffinityTerms, PodCondition, PodSpec, PodStatus, PodVolume, Requests, Toleration, TolerationOperator,
+    Affinity, ClaimRef, Container, ContainerPort, ContainerResources, ContainerRestartPolicy, DoNotSchedule,
+    EmptyDir, HostPath, NodeAffinity, Phase, Pod, PodAffinityTerm, PodAffinityTerms, PodCondition, PodSpec,
+    PodStatus, PodVolume, Requests, ResourceClaimRef, SchedulingGate, Toleration, TolerationOperator,
     TopologySpread,
 };
 pub use selector::{
     LabelSelector, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm,
 };
 pub use volume::{
-    DaemonSet, DaemonSetSpec, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, PodTemplate,
-    PriorityClass, VolumeNodeAffinity,
+    ClaimSpec, DaemonSet, DaemonSetSpec, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec,
+    PodTemplate, PriorityClass, VolumeNodeAffinity,
 };
 
 use std::collections::BTreeMap;

@@ -4,6 +4,8 @@ mod actions;
 mod gates;
 mod place;
 mod say;
+#[cfg(test)]
+mod tests;
 
 use crate::grant::{Bins, Capacity, NewBin, Rooms, Scratch as Bench};
 use crate::memory::{History, Memory};

@@ -1,0 +1,177 @@
+//! The cases, each with its bar.
+
+use ballast_core::fixtures::{Cluster, changed};
+use ballast_core::memory::Memory;
+use ballast_core::plan::{ActionKind, Plan};
+use ballast_core::planner::{Scratch, plan};
+use ballast_core::snapshot::Snapshot;
+use serde_json::Value;
+
+use crate::generate;
+use crate::measure::{resident_mib, row, times};
+
+type Case = fn() -> Vec<Value>;
+
+/// Every case by name.
+pub(crate) const ALL: [(&str, Case); 6] = [
+    ("pack-51k", pack),
+    ("plan-15k-cold", cold),
+    ("plan-15k-incremental", incremental),
+    ("remove-2k", remove),
+    ("types-400", types),
+    ("growth", growth),
+];
+
+fn count(plan: &Plan, kind: ActionKind) -> f64 {
+    plan.actions.iter().filter(|action| action.kind == kind).count() as f64
+}
+
+fn planned(cluster: &Cluster, snapshot: &Snapshot, scratch: &mut Scratch) -> Plan {
+    plan(snapshot, &Memory::default(), cluster.now, scratch).0
+}
+
+fn pack() -> Vec<Value> {
+    let mut rows = Vec::new();
+    for (distinct, metric, bar) in [(false, "plan", 10.0), (true, "plan, all requests distinct", 100.0)] {
+        let cluster = generate::pack(distinct);
+        let snapshot = cluster.store().snapshot();
+        let mut scratch = Scratch::default();
+        let nodes = count(&planned(&cluster, &snapshot, &mut scratch), ActionKind::CreateInstance);
+        let seen = times(11, || {
+            planned(&cluster, &snapshot, &mut scratch);
+        });
+        rows.push(row("pack-51k", metric, &seen, "ms", bar, "<="));
+        rows.push(row("pack-51k", &format!("{metric}: nodes"), &[nodes], "nodes", 2595.0, "=="));
+    }
+    rows
+}
+
+fn cold_times(nodes: usize, n: usize) -> (Vec<f64>, Plan) {
+    let cluster = generate::busy(nodes);
+    let mut last = None;
+    let observations = cluster.observations();
+    drop_later(&cluster);
+    let mut taken = Vec::new();
+    for _ in 0..=n {
+        taken.push(observations.clone());
+    }
+    let seen = times(n, || {
+        let mut store = ballast_core::snapshot::Store::new();
+        for observation in taken.pop().expect("one for each run") {
+            store.observe(observation);
+        }
+        last = Some(planned(&cluster, &store.snapshot(), &mut Scratch::default()));
+    });
+    (seen, last.expect("it ran"))
+}
+
+fn drop_later(_: &Cluster) {}
+
+fn cold() -> Vec<Value> {
+    let (seen, plan) = cold_times(15_000, 3);
+    vec![
+        row("plan-15k-cold", "observe and plan", &seen, "ms", 300.0, "<="),
+        row("plan-15k-cold", "resident", &[resident_mib()], "MiB", 1024.0, "<="),
+        row("plan-15k-cold", "launches", &[count(&plan, ActionKind::CreateInstance)], "nodes", 1.0, ">="),
+    ]
+}
+
+fn incremental() -> Vec<Value> {
+    let mut rows = Vec::new();
+    for (nodes, bar) in [(15_000, 1000.0), (1000, 50.0)] {
+        let cluster = generate::busy(nodes);
+        let mut store = cluster.store();
+        let mut scratch = Scratch::default();
+        planned(&cluster, &store.snapshot(), &mut scratch);
+        let mut dice = generate::Dice::new(7);
+        let running = nodes * 30;
+        let seen = times(31, || {
+            let mut pod = cluster.pods[dice.below(running as u64) as usize].clone();
+            pod.metadata.deletion_timestamp = Some(cluster.now);
+            store.observe(changed(pod, cluster.now));
+            planned(&cluster, &store.snapshot(), &mut scratch);
+        });
+        let micros: Vec<f64> = seen.iter().map(|ms| ms * 1000.0).collect();
+        rows.push(row("plan-15k-incremental", &format!("plan at {nodes} nodes"), &micros, "µs", bar, "<="));
+    }
+    rows
+}
+
+fn remove() -> Vec<Value> {
+    let cluster = generate::light();
+    let snapshot = cluster.store().snapshot();
+    let mut scratch = Scratch::default();
+    let gone = count(&planned(&cluster, &snapshot, &mut scratch), ActionKind::StopInstance);
+    let seen = times(11, || {
+        planned(&cluster, &snapshot, &mut scratch);
+    });
+    vec![
+        row("remove-2k", "plan", &seen, "ms", 50.0, "<="),
+        row("remove-2k", "removed", &[gone], "nodes", 1200.0, "=="),
+    ]
+}
+
+fn types() -> Vec<Value> {
+    let cluster = generate::types();
+    let snapshot = cluster.store().snapshot();
+    let mut scratch = Scratch::default();
+    let made = planned(&cluster, &snapshot, &mut scratch);
+    let seen = times(3, || {
+        planned(&cluster, &snapshot, &mut scratch);
+    });
+    let price: f64 = made
+        .actions
+        .iter()
+        .map(|action| cluster.pools[&action.target.pool].price.per_hour.map_or(0.0, |price| price.as_f64()))
+        .sum();
+    let left: u32 = made.report.infeasible.len() as u32;
+    let bound = lower_bound(&cluster);
+    vec![
+        row("types-400", "plan", &seen, "ms", 1000.0, "<="),
+        row(
+            "types-400",
+            &format!("price {price:.2} over the lower bound {bound:.2}"),
+            &[price / bound],
+            "ratio",
+            1.05,
+            "<=",
+        ),
+        row("types-400", "classes left", &[f64::from(left)], "classes", 0.0, "=="),
+    ]
+}
+
+/// No packing is cheaper than CPU or memory alone bought at the best rate that any type gives, whichever is dearer, and each
+/// at its own rate is a bound; their best convex mix is too. Prices are linear in both, so the mix is the sum of both rates.
+fn lower_bound(cluster: &Cluster) -> f64 {
+    let (mut cpu, mut memory) = (0.0, 0.0);
+    for pod in &cluster.pods {
+        let requests = &pod.spec.containers[0].resources.requests;
+        cpu += requests["cpu"].as_f64();
+        memory += requests["memory"].as_f64();
+    }
+    // Largest type: it has the least overhead for each unit.
+    let best = |amount: f64, name: &str, share: &dyn Fn(f64, f64) -> f64| {
+        let rates = cluster.pools.values().map(|pool| {
+            let all = &pool.template.allocatable;
+            let price = pool.price.per_hour.map_or(0.0, |price| price.as_f64());
+            share(price, all["cpu"].as_f64()) / all[name].as_f64()
+        });
+        amount * rates.fold(f64::INFINITY, f64::min)
+    };
+    let of_cpu = best(cpu, "cpu", &|_, cores| (cores + 0.1) * 0.1);
+    let of_memory = best(memory, "memory", &|price, cores| price - (cores + 0.1) * 0.1);
+    of_cpu + of_memory
+}
+
+fn growth() -> Vec<Value> {
+    let medians: Vec<f64> = [5000, 10_000, 15_000]
+        .into_iter()
+        .map(|nodes| {
+            let mut seen = cold_times(nodes, 3).0;
+            seen.sort_by(f64::total_cmp);
+            seen[seen.len() / 2]
+        })
+        .collect();
+    let metric = format!("5k {:.0} ms, 10k {:.0} ms, 15k {:.0} ms", medians[0], medians[1], medians[2]);
+    vec![row("growth", &metric, &[medians[2] / medians[0]], "ratio", 3.6, "<=")]
+}

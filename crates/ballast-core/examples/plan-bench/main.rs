@@ -1,0 +1,19 @@
+//! Benchmarks of the planner. `cargo xtask bench` runs them; each figure is a JSON row on standard output.
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and its arguments")]
+#![expect(clippy::print_stdout, reason = "rows go to standard output")]
+
+mod cases;
+mod generate;
+mod measure;
+
+fn main() {
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    for (name, case) in cases::ALL {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            for row in case() {
+                println!("{row}");
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Promises 3, 4 and 6 for what is added: within every limit, on known sources, one launch for one need.
+
+use std::collections::BTreeMap;
+
+use super::{fatal, is_launch, is_removal, subject};
+use crate::kube::Name;
+use crate::memory::Memory;
+use crate::observation::{InstanceState, ObjectKind, Source};
+use crate::plan::{Plan, PromiseNote, Subject};
+use crate::snapshot::{BaseState, PoolEntry, Snapshot};
+use crate::units::Money;
+
+pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &mut Vec<PromiseNote>) {
+    known(snapshot, plan, notes);
+    let mut launched: BTreeMap<&Name, u32> = BTreeMap::new();
+    for action in plan.actions.iter().filter(|action| is_launch(action)) {
+        *launched.entry(&action.target.pool).or_default() += 1;
+        once(memory, action, notes);
+    }
+    let mut cost = Money::ZERO;
+    let mut nodes = 0;
+    for pool in &snapshot.pools {
+        let size = size(snapshot, pool, memory);
+        let added = launched.get(&pool.name).copied().unwrap_or(0);
+        let (_, max) = pool.spec.range_at(plan.now);
+        if added > 0 && size + added > max {
+            let subject = Subject::Pool { name: pool.name.clone() };
+            notes.push(fatal(
+                4,
+                subject,
+                format!("pool {} would have {} nodes of {max}", pool.name, size + added),
+            ));
+        }
+        nodes += size + added;
+        cost += pool.spec.price.per_hour.unwrap_or_default() * i64::from(size + added);
+    }
+    within(snapshot, launched.values().sum(), nodes, cost, notes);
+}
+
+/// Promise 3, for growth: a need is only known when pods and nodes are.
+fn known(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNote>) {
+    let acts = plan.actions.iter().any(|action| is_launch(action) || is_removal(action));
+    for kind in [ObjectKind::Node, ObjectKind::Pod] {
+        let state = snapshot.sources.get(&Source::kubernetes(kind));
+        let trouble =
+            state.is_none_or(|state| state.trouble(plan.now, snapshot.policy.sources.max_age).is_some());
+        if acts && trouble {
+            notes.push(fatal(
+                3,
+                Subject::Cluster,
+                format!("{}s are not known, yet the plan acts", kind.name()),
+            ));
+        }
+    }
+}
+
+/// Promise 6: one need backs at most one launch.
+fn once(memory: &Memory, action: &crate::plan::Action, notes: &mut Vec<PromiseNote>) {
+    let under_way = |name: &Name| memory.ledger.launches.contains_key(name);
+    let token = &action.precondition.token;
+    let doubled = memory.ledger.launches.values().any(|launch| launch.token == *token);
+    if under_way(&action.target.name) || doubled || token.is_empty() {
+        notes.push(fatal(6, subject(action), format!("{} is launched a second time", action.target.name)));
+    }
+}
+
+/// Promise 4 for the whole cluster, cost included.
+fn within(snapshot: &Snapshot, added: u32, nodes: u32, cost: Money, notes: &mut Vec<PromiseNote>) {
+    let limits = &snapshot.policy.limits;
+    if added > 0 && limits.nodes.is_some_and(|most| nodes > most) {
+        notes.push(fatal(4, Subject::Cluster, format!("the cluster would have {nodes} nodes")));
+    }
+    if added > 0 && limits.cost_per_hour.is_some_and(|most| cost > most) {
+        notes.push(fatal(4, Subject::Cluster, format!("the cluster would cost {cost} per hour")));
+    }
+}
+
+/// Machines of a pool that are not off, counted one by one.
+pub(super) fn size(snapshot: &Snapshot, pool: &PoolEntry, memory: &Memory) -> u32 {
+    let mut names: std::collections::BTreeSet<&Name> = Default::default();
+    for node in snapshot.nodes() {
+        let own = node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name);
+        if own && node.state != BaseState::Stopped {
+            names.insert(&node.name);
+        }
+    }
+    names.extend(pool.instances.values().filter(|i| i.state != InstanceState::Stopped).map(|i| &i.name));
+    let launches = memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
+    names.extend(launches.map(|(name, _)| name));
+    names.len() as u32
+}

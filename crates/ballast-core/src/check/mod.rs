@@ -1,0 +1,72 @@
+//! The check: a second pair of eyes that knows only the promises. It looks at a plan, whoever made it, and says what it would
+//! break. It shares no code with the planner beyond the snapshot; a fatal note stops the plan.
+
+mod growth;
+mod removal;
+
+use std::collections::BTreeSet;
+
+use crate::kube::Name;
+use crate::memory::Memory;
+use crate::plan::{Action, ActionKind, Plan, PromiseNote, Severity, Subject};
+use crate::snapshot::Snapshot;
+
+/// What a plan would break. Empty is good.
+pub fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan) -> Vec<PromiseNote> {
+    let mut notes = Vec::new();
+    identities(plan, &mut notes);
+    reasons(plan, &mut notes);
+    growth::check(snapshot, memory, plan, &mut notes);
+    removal::check(snapshot, memory, plan, &mut notes);
+    notes
+}
+
+/// Promise 2: every destructive action names one identity and carries a precondition. And no two actions have one target.
+fn identities(plan: &Plan, notes: &mut Vec<PromiseNote>) {
+    let mut seen: BTreeSet<&Name> = BTreeSet::new();
+    for action in &plan.actions {
+        let subject = subject(action);
+        if !seen.insert(&action.target.name) {
+            notes.push(fatal(
+                2,
+                subject.clone(),
+                format!("{} is the target of two actions", action.target.name),
+            ));
+        }
+        if is_removal(action) {
+            let named = !action.target.provider_id.is_empty() && !action.target.uid.is_empty();
+            if !named || action.precondition.uid != action.target.uid {
+                notes.push(fatal(
+                    2,
+                    subject,
+                    format!("{} is removed without its identity", action.target.name),
+                ));
+            }
+        }
+    }
+}
+
+/// Promise 15: every action says its rule and its inputs.
+fn reasons(plan: &Plan, notes: &mut Vec<PromiseNote>) {
+    for action in &plan.actions {
+        if action.reason.message.is_empty() || action.reason.inputs.is_empty() {
+            notes.push(fatal(15, subject(action), format!("{} does not say why", action.id)));
+        }
+    }
+}
+
+fn is_removal(action: &Action) -> bool {
+    matches!(action.kind, ActionKind::StopInstance | ActionKind::CordonNode)
+}
+
+fn is_launch(action: &Action) -> bool {
+    matches!(action.kind, ActionKind::StartInstance | ActionKind::CreateInstance)
+}
+
+fn subject(action: &Action) -> Subject {
+    Subject::Instance { name: action.target.name.clone() }
+}
+
+fn fatal(promise: u8, subject: Subject, message: String) -> PromiseNote {
+    PromiseNote { promise, severity: Severity::Fatal, message, subject }
+}

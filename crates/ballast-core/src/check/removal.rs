@@ -1,0 +1,191 @@
+//! Promises 1, 3, 4, 5, 10, 11 and 17 for what is removed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{fatal, growth, is_removal, subject};
+use crate::kube::Name;
+use crate::memory::Memory;
+use crate::observation::{ObjectKind, Source};
+use crate::plan::{Action, ActionKind, Plan, PromiseNote, Subject};
+use crate::policy::{BarePods, LocalStorage, RemovalBudget};
+use crate::resources::Resources;
+use crate::snapshot::{NodeEntry, PodEntry, Snapshot};
+use crate::units::Share;
+
+pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &mut Vec<PromiseNote>) {
+    let going: Vec<&Action> = plan.actions.iter().filter(|action| is_removal(action)).collect();
+    if going.is_empty() {
+        return;
+    }
+    known(snapshot, plan, &going, notes);
+    for action in &going {
+        match snapshot.node_named(&action.target.name) {
+            Some(node) => untouched(snapshot, action, node, notes),
+            None => notes.push(fatal(2, subject(action), format!("{} is not there", action.target.name))),
+        }
+    }
+    sizes(snapshot, memory, plan, &going, notes);
+    budgets(snapshot, memory, plan, &going, notes);
+    feasible(snapshot, &going, notes);
+}
+
+/// Promise 3: what is not known removes nothing.
+fn known(snapshot: &Snapshot, plan: &Plan, going: &[&Action], notes: &mut Vec<PromiseNote>) {
+    let mut sources = vec![Source::kubernetes(ObjectKind::PodDisruptionBudget)];
+    sources.extend(going.iter().map(|action| Source::instances(&action.target.pool)));
+    sources.sort();
+    sources.dedup();
+    for source in sources {
+        let state = snapshot.sources.get(&source);
+        if state.is_none_or(|state| state.trouble(plan.now, snapshot.policy.sources.max_age).is_some()) {
+            let message = format!("{:?} {} is not known, yet the plan removes", source.kind, source.name);
+            notes.push(fatal(3, Subject::Cluster, message));
+        }
+    }
+}
+
+/// Promises 1, 10 and 17: nothing in use, no gang member, no control plane, nothing of others.
+fn untouched(snapshot: &Snapshot, action: &Action, node: &NodeEntry, notes: &mut Vec<PromiseNote>) {
+    let Some(pool) = node.pool.map(|at| &snapshot.pools[at as usize]) else {
+        notes.push(fatal(17, subject(action), format!("{} is not ours", node.name)));
+        return;
+    };
+    if node.label("node-role.kubernetes.io/control-plane").is_some() {
+        notes.push(fatal(17, subject(action), format!("{} runs the control plane", node.name)));
+    }
+    if action.kind == ActionKind::CordonNode {
+        return;
+    }
+    let allowed: BTreeSet<&Name> = action.precondition.displaces.iter().collect();
+    for pod in node.pods.iter().map(|&pod| snapshot.pod(pod)) {
+        let class = snapshot.class(pod.class);
+        let traits = &class.traits;
+        if traits.daemon || traits.mirror || pod.leaving {
+            continue;
+        }
+        let rules = &pool.spec.scale_down;
+        let protected = traits.do_not_disrupt
+            || traits.safe_to_evict == Some(false)
+            || (traits.safe_to_evict.is_none()
+                && ((traits.bare && rules.bare_pods == BarePods::Block)
+                    || (traits.local_storage && rules.local_storage == LocalStorage::Block)));
+        if protected || !allowed.contains(&pod.uid) {
+            let message = format!("pod {}/{} on {} may not go", pod.namespace, pod.name, node.name);
+            notes.push(fatal(1, subject(action), message));
+        }
+        if class.gang.is_some() && traits.safe_to_evict != Some(true) {
+            notes.push(fatal(
+                10,
+                subject(action),
+                format!("{}/{} is a gang member", pod.namespace, pod.name),
+            ));
+        }
+    }
+}
+
+/// Promise 4: no pool falls below its minimum.
+fn sizes(snapshot: &Snapshot, memory: &Memory, plan: &Plan, going: &[&Action], notes: &mut Vec<PromiseNote>) {
+    let mut gone: BTreeMap<&Name, u32> = BTreeMap::new();
+    for action in going {
+        *gone.entry(&action.target.pool).or_default() += 1;
+    }
+    for (name, gone) in gone {
+        let Some(pool) = snapshot.pool_named(name) else { continue };
+        let leaving = memory.ledger.removals.values().filter(|removal| removal.pool == *name).count() as u32;
+        let left = growth::size(snapshot, pool, memory).saturating_sub(gone + leaving);
+        let (min, _) = pool.spec.range_at(plan.now);
+        if left < min {
+            let subject = Subject::Pool { name: name.clone() };
+            notes.push(fatal(4, subject, format!("pool {name} would keep {left} nodes of at least {min}")));
+        }
+    }
+}
+
+/// Promise 5: removal budgets hold across everything that the ledger remembers.
+fn budgets(
+    snapshot: &Snapshot,
+    memory: &Memory,
+    plan: &Plan,
+    going: &[&Action],
+    notes: &mut Vec<PromiseNote>,
+) {
+    let spent = |budget: &RemovalBudget, pool: Option<&Name>| {
+        let since = plan.now - budget.window;
+        let concerns = |name: &Name| pool.is_none_or(|pool| pool == name);
+        memory.ledger.removed.iter().filter(|gone| gone.at > since && concerns(&gone.pool)).count() as u64
+    };
+    let mut hold = |budget: &RemovalBudget, pool: Option<&Name>, nodes: u64, removed: u64| {
+        let ceiling = if budget.unlimited { budget.share } else { budget.share.min(Share::percent(34)) };
+        let before = spent(budget, pool);
+        let most = ceiling.of(nodes + before).max(u64::from(ceiling > Share::default()));
+        if before + removed > most {
+            let subject = pool.map_or(Subject::Cluster, |name| Subject::Pool { name: name.clone() });
+            let message = format!(
+                "{} of {nodes} nodes would go within {}, {most} may",
+                before + removed,
+                budget.window
+            );
+            notes.push(fatal(5, subject, message));
+        }
+    };
+    let mut all = 0;
+    for pool in &snapshot.pools {
+        let nodes = u64::from(growth::size(snapshot, pool, memory));
+        all += nodes;
+        let removed = going.iter().filter(|action| action.target.pool == pool.name).count() as u64;
+        if removed > 0 {
+            let budget = pool.spec.budget.as_ref().unwrap_or(&snapshot.policy.removal.per_pool);
+            hold(budget, Some(&pool.name), nodes, removed);
+        }
+    }
+    hold(&snapshot.policy.removal.per_cluster, None, all, going.len() as u64);
+}
+
+/// Promise 11, as far as it can be told without a packing: what is displaced is not more than what is free elsewhere, each
+/// pod fits some node, and disruption budgets hold.
+fn feasible(snapshot: &Snapshot, going: &[&Action], notes: &mut Vec<PromiseNote>) {
+    let names: BTreeSet<&Name> = going.iter().map(|action| &action.target.name).collect();
+    let stays = |node: &&NodeEntry| node.takes_pods() && !names.contains(&node.name);
+    let mut free = Resources::ZERO;
+    for node in snapshot.nodes().filter(stays) {
+        let mut here = node.free();
+        here.max_with(&Resources::ZERO);
+        free.add(&here, 1);
+    }
+    let mut moved: Vec<&PodEntry> = Vec::new();
+    for action in going.iter().filter(|action| action.kind == ActionKind::StopInstance) {
+        let Some(node) = snapshot.node_named(&action.target.name) else { continue };
+        let pods = node.pods.iter().map(|&pod| snapshot.pod(pod));
+        moved.extend(pods.filter(|pod| {
+            let traits = &snapshot.class(pod.class).traits;
+            !traits.daemon && !traits.mirror && !pod.leaving
+        }));
+    }
+    let mut need = Resources::ZERO;
+    for pod in &moved {
+        need.add(&snapshot.class(pod.class).requests, 1);
+    }
+    for dimension in [Resources::CPU, Resources::MEMORY, Resources::PODS] {
+        if need[dimension] > free[dimension] {
+            let message =
+                format!("what is displaced needs more {} than is free", snapshot.names.name(dimension));
+            notes.push(fatal(11, Subject::Cluster, message));
+        }
+    }
+    disruptions(snapshot, &moved, notes);
+}
+
+fn disruptions(snapshot: &Snapshot, moved: &[&PodEntry], notes: &mut Vec<PromiseNote>) {
+    for ((namespace, name), budget) in &snapshot.budgets {
+        let Some(selector) = &budget.spec.selector else { continue };
+        let covers = |pod: &&&PodEntry| {
+            pod.namespace == *namespace && selector.matches(&snapshot.class(pod.class).key.labels)
+        };
+        let hit = moved.iter().filter(covers).count() as i64;
+        if hit > budget.status.disruptions_allowed.max(0) {
+            let allowed = budget.status.disruptions_allowed;
+            let message = format!("{hit} pods of budget {namespace}/{name} would go, {allowed} may");
+            notes.push(fatal(11, Subject::Cluster, message));
+        }
+    }
+}

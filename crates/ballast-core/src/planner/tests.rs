@@ -1,0 +1,236 @@
+//! Small clusters, one rule each.
+
+use crate::check::check;
+use crate::fixtures::{Cluster, a_pool, labels};
+use crate::observation::{ErrorClass, InstanceState};
+use crate::plan::{
+    ActionCode, ActionKind, HoldReason, Limit, Plan, PodBlock, SkipReason, Step, UnsafeToRemove, WaitingOn,
+};
+use crate::units::Span;
+
+const SMALL: [(&str, &str); 2] = [("cpu", "4"), ("memory", "16Gi")];
+
+fn kinds(plan: &Plan) -> Vec<(ActionKind, String)> {
+    plan.actions.iter().map(|action| (action.kind, action.target.name.to_string())).collect()
+}
+
+fn made(plan: &Plan, pool: &str) -> usize {
+    plan.actions
+        .iter()
+        .filter(|action| action.kind == ActionKind::CreateInstance && &*action.target.pool == pool)
+        .count()
+}
+
+fn kept(plan: &Plan, node: &str) -> Option<UnsafeToRemove> {
+    let candidate = plan.report.trace.iter().find_map(|step| match step {
+        Step::Candidate(candidate) if &*candidate.node == node => Some(candidate),
+        _ => None,
+    });
+    candidate.expect("it was weighed").unsafe_to_remove.clone()
+}
+
+/// Plans, and lets the second pair of eyes look at it.
+fn checked(cluster: &mut Cluster) -> Plan {
+    let snapshot = cluster.store().snapshot();
+    let plan = cluster.plan();
+    assert_eq!(check(&snapshot, &cluster.memory, &plan), []);
+    plan
+}
+
+#[test]
+fn what_fits_on_free_nodes_starts_nothing() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.node("n1", "cpu");
+    cluster.pending("web-1", &[("cpu", "2")]);
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, []);
+    assert_eq!(plan.report.waiting[0].on, WaitingOn::Scheduler { count: 1 });
+}
+
+#[test]
+fn stopped_instances_are_started_before_any_is_made() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.instance("off-1", "cpu", InstanceState::Stopped);
+    for pod in 1..=3 {
+        cluster.pending(&format!("web-{pod}"), &[("cpu", "2")]);
+    }
+    let plan = checked(&mut cluster);
+    let expected =
+        [(ActionKind::StartInstance, "off-1".to_owned()), (ActionKind::CreateInstance, "cpu-2".to_owned())];
+    assert_eq!(kinds(&plan), expected);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::PendingPods);
+}
+
+#[test]
+fn the_cheapest_pool_that_serves_is_chosen() {
+    let mut cluster = Cluster::new();
+    cluster.pool("dear", a_pool(&SMALL, 10, 2.0));
+    cluster.pool("cheap", a_pool(&SMALL, 10, 1.0));
+    cluster.pool("tiny", a_pool(&[("cpu", "1"), ("memory", "1Gi")], 10, 0.01));
+    cluster.pending("web-1", &[("cpu", "3")]);
+    let plan = checked(&mut cluster);
+    assert_eq!((made(&plan, "cheap"), made(&plan, "dear"), made(&plan, "tiny")), (1, 0, 0));
+}
+
+#[test]
+fn a_stock_out_leads_to_the_next_pool() {
+    let mut cluster = Cluster::new();
+    cluster.pool("dear", a_pool(&SMALL, 10, 2.0));
+    cluster.pool("cheap", a_pool(&SMALL, 10, 1.0));
+    let key = crate::memory::BackOffKey { pool: "cheap".into(), ..Default::default() };
+    cluster.memory.ledger.note_failure(key, ErrorClass::StockOut, cluster.now);
+    cluster.pending("web-1", &[("cpu", "3")]);
+    assert_eq!(made(&checked(&mut cluster), "dear"), 1);
+    cluster.now += Span::from_hours(1);
+    assert_eq!(made(&checked(&mut cluster), "cheap"), 1, "it returns to the preferred pool");
+}
+
+#[test]
+fn a_gang_gets_all_or_nothing() {
+    let mut cluster = Cluster::new();
+    cluster.pool("gpu", a_pool(&[("cpu", "32"), ("memory", "64Gi"), ("nvidia.com/gpu", "8")], 2, 20.0));
+    for member in 0..3 {
+        let pod = cluster.pending(&format!("train-{member}"), &[("cpu", "8"), ("nvidia.com/gpu", "8")]);
+        pod.metadata.labels = labels(&[("ballast.dev/gang", "train"), ("ballast.dev/gang-size", "3")]);
+    }
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, [], "two nodes would not do");
+    let reason = &plan.report.infeasible[0].pools[0].reason;
+    assert_eq!(*reason, SkipReason::AtLimit { limit: Limit::PoolMax });
+    cluster.pools.get_mut("gpu").expect("it is there").max = 3;
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "gpu"), 3);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::PendingGang);
+}
+
+#[test]
+fn a_gang_waits_for_its_members() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    let pod = cluster.pending("train-0", &[("cpu", "3")]);
+    pod.metadata.labels = labels(&[("ballast.dev/gang", "train"), ("ballast.dev/gang-size", "3")]);
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, []);
+    assert_eq!(plan.report.waiting[0].on, WaitingOn::Gang { present: 1, needed: 3 });
+}
+
+#[test]
+fn limits_bind_and_say_so() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.policy.limits.cost_per_hour = crate::units::Money::from_f64(2.5);
+    for pod in 0..4 {
+        cluster.pending(&format!("web-{pod}"), &[("cpu", "3")]);
+    }
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "cpu"), 2);
+    let reason = &plan.report.infeasible[0].pools[0].reason;
+    assert_eq!(*reason, SkipReason::AtLimit { limit: Limit::CostPerHour });
+}
+
+#[test]
+fn a_minimum_and_headroom_are_kept() {
+    let mut cluster = Cluster::new();
+    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    pool.min = 2;
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "cpu"), 2);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::BelowMinimum);
+    let headroom = crate::policy::Headroom { requests: crate::fixtures::amounts(&[("cpu", "3")]), count: 3 };
+    let pool = cluster.pools.get_mut("cpu").expect("it is there");
+    (pool.min, pool.headroom) = (0, vec![headroom]);
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "cpu"), 3);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::Headroom);
+}
+
+#[test]
+fn idle_nodes_go_after_their_time_and_not_before() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.node("n1", "cpu");
+    cluster.node("n2", "cpu");
+    let at = cluster.now + Span::from_mins(10);
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, []);
+    assert_eq!(kept(&plan, "n2"), Some(UnsafeToRemove::TooSoon { at }));
+    assert_eq!(plan.report.next_look, Some(cluster.now + Span::from_secs(60)));
+    cluster.now = at;
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::StopInstance, "n2".to_owned())], "one by one: the budget");
+    assert_eq!(plan.actions[0].precondition.uid, plan.actions[0].target.uid);
+}
+
+#[test]
+fn what_is_displaced_must_fit_elsewhere_together() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    for node in ["n1", "n2", "n3"] {
+        cluster.node(node, "cpu");
+        cluster.running(&format!("web-{node}"), node, &[("cpu", "1900m")]);
+    }
+    cluster.without_removal_budgets();
+    let plan = checked(&mut cluster);
+    // Two fit on one node, three do not: exactly one goes.
+    assert_eq!(plan.actions.len(), 1);
+    assert_eq!(plan.actions[0].precondition.displaces.len(), 1);
+}
+
+#[test]
+fn pods_that_must_stay_keep_their_node() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.node("n1", "cpu");
+    cluster.node("n2", "cpu");
+    cluster.running("web-1", "n1", &[("cpu", "1")]).metadata.owner_references.clear();
+    cluster.running("db-1", "n2", &[("cpu", "1")]).metadata.annotations =
+        std::sync::Arc::new([("karpenter.sh/do-not-disrupt".into(), "true".into())].into());
+    cluster.without_removal_budgets();
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, []);
+    let why = |node| match kept(&plan, node) {
+        Some(UnsafeToRemove::PodBlocks { why, .. }) => Some(why),
+        _ => None,
+    };
+    assert_eq!((why("n1"), why("n2")), (Some(PodBlock::Bare), Some(PodBlock::DoNotDisrupt)));
+}
+
+#[test]
+fn a_source_that_failed_removes_nothing() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    for node in 0..6 {
+        cluster.node(&format!("n{node}"), "cpu");
+        cluster.running(&format!("web-{node}"), &format!("n{node}"), &[("cpu", "3")]);
+    }
+    cluster.without_removal_budgets();
+    let mut store = cluster.store();
+    cluster.pods.clear();
+    for observation in cluster.observations() {
+        store.observe(observation);
+    }
+    let (plan, _) = super::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
+    assert_eq!(plan.actions, [], "a list of pods that is suddenly empty is not believed");
+    assert!(matches!(plan.report.holds[0].reason, HoldReason::SourceUnknown { .. }));
+    for observation in cluster.observations() {
+        store.observe(observation);
+    }
+    let (plan, _) = super::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
+    assert_eq!(plan.actions.len(), 6, "a second look agrees");
+}
+
+#[test]
+fn gpu_nodes_start_until_their_devices_are_there() {
+    let mut cluster = Cluster::new();
+    cluster.pool("gpu", a_pool(&[("cpu", "32"), ("memory", "64Gi"), ("nvidia.com/gpu", "8")], 5, 20.0));
+    let created = cluster.now - Span::from_mins(1);
+    let node = cluster.node("g1", "gpu");
+    node.status.allocatable.remove("nvidia.com/gpu");
+    node.metadata.creation_timestamp = Some(created);
+    cluster.pending("train-1", &[("cpu", "8"), ("nvidia.com/gpu", "8")]);
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, [], "it waits for the devices and starts no second node");
+    assert!(matches!(&plan.report.waiting[0].on, WaitingOn::Starting { count: 1, .. }));
+}
