@@ -8,5 +8,6 @@ pub mod cli;
 pub mod compare;
 pub mod console;
 
+pub mod demo;
 pub mod gate;
 pub mod present;

@@ -1,7 +1,7 @@
 //! The two streams of a command: data on stdout, all else on stderr.
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 use super::Failure;
 
@@ -20,9 +20,22 @@ impl Screen {
         }
     }
 
+    /// Whether stdout is a terminal that understands escapes: then a block can be written over in place.
+    pub fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    }
+
     /// Data: written to stdout as it is.
     pub fn write(&mut self, data: &str) -> io::Result<()> {
         self.out.write_all(data.as_bytes())
+    }
+
+    /// Moves the cursor about on a terminal: written as it is, also where colours are not wanted.
+    pub fn draw(&mut self, escapes: &str) -> io::Result<()> {
+        self.out.flush()?;
+        let mut raw = io::stdout().lock();
+        raw.write_all(escapes.as_bytes())?;
+        raw.flush()
     }
 
     /// Data that shall be seen now: a line on stdout, flushed.

@@ -1,0 +1,59 @@
+//! The terminal's side of the demo: a block that is written over in place, or a line now and then for a log.
+
+use std::time::{Duration, Instant};
+
+use ballast_core::view::View;
+use terminal_size::{Height, Width, terminal_size};
+
+use super::{LINE_EVERY, STEP_EVERY};
+use crate::cli::Result;
+use crate::present::{Screen, status};
+
+/// The terminal and what was last written to it.
+pub(super) struct Terminal {
+    in_place: bool,
+    /// Lines of the block that are written over next.
+    lines: usize,
+    last_line: Option<Instant>,
+}
+
+impl Terminal {
+    pub(super) fn new(screen: &Screen) -> Self {
+        Self { in_place: screen.is_terminal(), lines: 0, last_line: None }
+    }
+
+    /// How long to wait until it is worth showing more.
+    pub(super) fn pause(&self) -> Duration {
+        if self.in_place { STEP_EVERY * 2 } else { STEP_EVERY }
+    }
+
+    pub(super) fn show(&mut self, view: &View, screen: &mut Screen) -> Result<()> {
+        if self.in_place {
+            let block = self.block(view);
+            screen.draw(&block)?;
+        } else if self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
+            self.last_line = Some(Instant::now());
+            screen.write(&(status::line(view) + "\n"))?;
+        }
+        screen.finish()
+    }
+
+    /// The block, with what moves the cursor back to its beginning and clears what was there.
+    fn block(&mut self, view: &View) -> String {
+        let (Width(width), Height(height)) = terminal_size().unwrap_or((Width(100), Height(40)));
+        let mut lines = status::block(view, width.into());
+        // More than the screen would scroll, and could not be written over. One line stays for the address, one for the cursor.
+        lines.truncate(usize::from(height).saturating_sub(2).max(1));
+        let mut text = String::new();
+        if self.lines > 0 {
+            text.push_str(&format!("\x1b[{}A", self.lines));
+        }
+        text.push_str("\r\x1b[J");
+        for line in &lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        self.lines = lines.len();
+        text
+    }
+}
