@@ -5,9 +5,9 @@
 //! ```
 
 pub mod cli;
-pub mod compare;
 pub mod console;
 
 pub mod demo;
 pub mod gate;
 pub mod present;
+pub mod reference;

@@ -36,6 +36,16 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// The heads, each with whether its column stands to the right.
+    pub fn heads(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.heads.iter().map(String::as_str).zip(self.right.iter().copied())
+    }
+
+    /// The rows, each cell with whether it stands to the right.
+    pub fn rows(&self) -> impl Iterator<Item = impl Iterator<Item = (&str, bool)>> {
+        self.rows.iter().map(|row| row.iter().map(String::as_str).zip(self.right.iter().copied()))
+    }
+
     /// The text, with a line end after each row.
     pub fn render(&self) -> String {
         let all = || std::iter::once(&self.heads).chain(&self.rows);

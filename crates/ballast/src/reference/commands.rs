@@ -1,0 +1,27 @@
+//! The page of commands: every one with its help, as `--help` prints it.
+
+use std::fmt::Write;
+
+use clap::Command;
+
+/// Every command with its help, as `--help` prints it.
+pub(super) fn page(command: Command) -> String {
+    let mut page = String::from(
+        "# Commands\n\nWritten by `cargo xtask generate` from the program itself.\n\n\
+         Data goes to stdout, all else to stderr. `NO_COLOR` is honoured.\n",
+    );
+    let mut root = command.term_width(100);
+    root.build();
+    describe(&mut page, &root, "");
+    page
+}
+
+fn describe(page: &mut String, command: &Command, parents: &str) {
+    let name = format!("{parents}{}", command.get_name());
+    let help = command.clone().bin_name(&name).term_width(100).render_long_help().to_string();
+    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+    for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
+        describe(page, part, &format!("{name} "));
+    }
+}

@@ -1,0 +1,84 @@
+//! The pages of `docs/reference`, written from the program itself: commands, documents, plans and reasons.
+
+mod commands;
+mod schema;
+
+use std::path::PathBuf;
+
+use ballast_core::plan::{ActionCode, HoldReason, Plan, SkipReason, UnsafeToRemove, WaitingOn};
+use ballast_core::policy::{
+    ClusterPolicySpec, ElasticJobPolicySpec, MetricScalerSpec, RayScalerSpec, SparkPoolSpec, VmPoolSpec,
+};
+use clap::Command;
+use schemars::{Schema, schema_for};
+use serde_json::Value;
+
+use crate::present::format::json;
+
+/// A file of the reference: its path in the folder and what it holds.
+pub type Page = (PathBuf, String);
+
+/// Every page.
+pub fn pages(command: Command) -> Vec<Page> {
+    let mut pages = vec![("commands.md".into(), commands::page(command)), ("reasons.md".into(), reasons())];
+    for (name, about, schema) in schemas() {
+        let schema: Value = schema.into();
+        let text = format!(
+            "# {name}\n\nWritten by `cargo xtask generate` from the types themselves; the schema is in \
+             [schemas/{name}.json](schemas/{name}.json).\n\n{about}\n\n{}",
+            schema::sections(&schema)
+        );
+        pages.push((format!("{}.md", kebab(name)).into(), text));
+        // A schema of ours is plain data; writing it cannot fail.
+        pages.push((format!("schemas/{name}.json").into(), json(&schema).unwrap_or_default()));
+    }
+    pages
+}
+
+/// The documents and answers that have a schema.
+fn schemas() -> Vec<(&'static str, &'static str, Schema)> {
+    vec![
+        ("ClusterPolicy", "The `spec` of a ClusterPolicy.", schema_for!(ClusterPolicySpec)),
+        ("VmPool", "The `spec` of a VmPool.", schema_for!(VmPoolSpec)),
+        ("ElasticJobPolicy", "The `spec` of an ElasticJobPolicy.", schema_for!(ElasticJobPolicySpec)),
+        ("MetricScaler", "The `spec` of a MetricScaler.", schema_for!(MetricScalerSpec)),
+        ("RayScaler", "The `spec` of a RayScaler.", schema_for!(RayScalerSpec)),
+        ("SparkPool", "The `spec` of a SparkPool.", schema_for!(SparkPoolSpec)),
+        ("Plan", "What `ballast plan -o json` prints.", schema_for!(Plan)),
+    ]
+}
+
+/// Every reason, with what it means.
+fn reasons() -> String {
+    let parts = [
+        ("Why something is done", "The `code` of an action's `reason`.", schema_for!(ActionCode)),
+        ("Why nothing is done", "The `reason` of `report.holds`.", schema_for!(HoldReason)),
+        (
+            "Why an option was passed over",
+            "The `reason` of `report.skipped` and of what is infeasible.",
+            schema_for!(SkipReason),
+        ),
+        ("Why a node is kept", "What `report.trace` says of each candidate.", schema_for!(UnsafeToRemove)),
+        ("What is waited for", "The `on` of `report.waiting`.", schema_for!(WaitingOn)),
+    ];
+    let mut text = String::from(
+        "# Reasons\n\nWritten by `cargo xtask generate` from the types themselves. Every decision and every refusal carries \
+         one of these codes; they are the labels of metrics too.\n",
+    );
+    for (title, about, schema) in parts {
+        let schema: Value = schema.into();
+        text.push_str(&format!("\n## {title}\n\n{about}\n\n{}", schema::sections(&schema)));
+    }
+    text
+}
+
+fn kebab(name: &str) -> String {
+    let mut text = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !text.is_empty() {
+            text.push('-');
+        }
+        text.extend(letter.to_lowercase());
+    }
+    text
+}
