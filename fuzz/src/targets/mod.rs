@@ -4,6 +4,7 @@
 //! to start from. A target asserts what must hold of any input; that it returns at all is always asserted.
 
 mod objects;
+mod openb;
 mod self_check;
 mod units;
 
@@ -48,6 +49,25 @@ pub(crate) const TARGETS: &[Target] = &[
             "limits:",
             "minNodes: ",
             "maxNodes: ",
+        ],
+    },
+    Target {
+        name: "openb",
+        run: openb::run,
+        corpus: &["fuzz/corpus/openb"],
+        tokens: &[
+            ",",
+            "\"",
+            "\"\"",
+            "|",
+            "sn",
+            "cpu_milli",
+            "memory_mib",
+            "gpu",
+            "model",
+            "name",
+            "num_gpu",
+            "gpu_milli",
         ],
     },
 ];
