@@ -7,3 +7,4 @@ pub mod import;
 pub mod openb;
 pub mod placement;
 pub mod random;
+pub mod scenario;

@@ -1,0 +1,236 @@
+//! What a type cannot say of a scenario: values that are absurd, contradict each other or lead nowhere.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::{Arrivals, Distribution, Fault, FaultKind, ScenarioSpec};
+use ballast_core::kube::Name;
+use ballast_core::policy::NodeTemplate;
+use ballast_core::units::{Share, Span};
+
+/// Something that is wrong with a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// The field, such as `pools[0].spec.max`.
+    pub path: String,
+    /// What is wrong with it, and what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+/// The most machines of one scenario: ten times the largest cluster that Kubernetes is tested for.
+pub struct MachinesMax;
+
+impl MachinesMax {
+    /// The number.
+    pub const COUNT: u64 = 150_000;
+}
+
+/// Ten years: longer runs are typing errors.
+const UNTIL_MAX: Span = Span::from_hours(24 * 3660);
+/// The most pods of one job, and jobs of one arrival.
+const MEMBERS_MAX: u32 = 100_000;
+
+/// Complaints as they are gathered.
+struct Complaints(Vec<Complaint>);
+
+impl Complaints {
+    fn add(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        self.0.push(Complaint { path: path.into(), message: message.into() });
+    }
+
+    fn require(&mut self, holds: bool, path: impl Into<String>, message: impl Into<String>) {
+        if !holds {
+            self.add(path, message);
+        }
+    }
+
+    fn distribution(&mut self, path: String, distribution: Option<&Distribution>) {
+        if let Some(trouble) = distribution.and_then(Distribution::trouble) {
+            self.add(path, trouble);
+        }
+    }
+}
+
+impl ScenarioSpec {
+    /// Everything that is wrong with it.
+    pub fn check(&self) -> Vec<Complaint> {
+        let mut told = Complaints(Vec::new());
+        told.require(
+            self.until > Span::ZERO,
+            "until",
+            "a scenario lasts some time: write a duration such as `1d`",
+        );
+        told.require(self.until <= UNTIL_MAX, "until", "more than ten years");
+        told.require(self.pace.interval >= Span::from_millis(100), "pace.interval", "less than 100ms");
+        told.require(self.pace.instances >= Span::from_secs(1), "pace.instances", "less than 1s");
+        self.check_machines(&mut told);
+        self.check_workloads(&mut told);
+        for (at, fault) in self.faults.iter().enumerate() {
+            self.check_fault(&mut told, &format!("faults[{at}]"), fault);
+        }
+        for (name, [least, most]) in &self.expect {
+            let ordered = least.is_finite() && most.is_finite() && least <= most;
+            told.require(ordered, format!("expect.{name}"), "write two numbers, the smaller first");
+        }
+        told.0
+    }
+
+    fn check_machines(&self, told: &mut Complaints) {
+        let mut names = BTreeSet::new();
+        let mut machines = 0;
+        for (at, pool) in self.pools.iter().enumerate() {
+            let path = format!("pools[{at}]");
+            check_name(told, &mut names, &path, &pool.name);
+            let spec = &pool.spec;
+            let sizes = format!("min is {}, max is {}", spec.min, spec.max);
+            told.require(spec.min <= spec.max, format!("{path}.spec.min"), sizes);
+            let exist = u64::from(pool.running) + u64::from(pool.stopped);
+            machines += u64::from(spec.max).max(exist);
+            check_template(told, &format!("{path}.spec.template"), &spec.template);
+            told.distribution(format!("{path}.cloud.boot"), pool.cloud.boot.as_ref());
+            told.distribution(format!("{path}.cloud.devices"), pool.cloud.devices.as_ref());
+            told.distribution(format!("{path}.cloud.stop"), pool.cloud.stop.as_ref());
+            told.distribution(format!("{path}.cloud.reclaim"), pool.cloud.reclaim.as_ref());
+        }
+        for (at, group) in self.nodes.iter().enumerate() {
+            let path = format!("nodes[{at}]");
+            check_name(told, &mut names, &path, &group.name);
+            check_template(told, &format!("{path}.template"), &group.template);
+            machines += u64::from(group.count);
+        }
+        let most = MachinesMax::COUNT;
+        told.require(machines <= most, "pools", format!("{machines} machines are more than {most}"));
+    }
+
+    fn check_workloads(&self, told: &mut Complaints) {
+        let mut names = BTreeSet::new();
+        for (at, workload) in self.workloads.iter().enumerate() {
+            let path = format!("workloads[{at}]");
+            check_name(told, &mut names, &path, &workload.name);
+            check_arrivals(told, &format!("{path}.arrivals"), &workload.arrivals);
+            check_members(told, &format!("{path}.members"), workload.members);
+            check_share(told, &path, workload.gpu_milli);
+            for (number, size) in workload.sizes.iter().enumerate() {
+                let path = format!("{path}.sizes[{number}]");
+                check_members(told, &format!("{path}.members"), size.members.unwrap_or(1));
+                check_share(told, &path, size.gpu_milli);
+            }
+            let weights = workload.sizes.iter().map(|size| u64::from(size.weight)).sum::<u64>();
+            told.require(
+                workload.sizes.is_empty() || weights > 0,
+                format!("{path}.sizes"),
+                "no size has a weight",
+            );
+            told.distribution(format!("{path}.duration"), workload.duration.as_ref());
+            told.distribution(format!("{path}.startUp"), Some(&workload.start_up));
+            let checkpoint = workload.checkpoint.is_none_or(|span| span > Span::ZERO);
+            told.require(checkpoint, format!("{path}.checkpoint"), "a checkpoint every 0s");
+        }
+        for (at, job) in self.jobs.iter().enumerate() {
+            check_members(told, &format!("jobs[{at}].members"), job.members);
+            check_share(told, &format!("jobs[{at}]"), job.gpu_milli);
+        }
+        for (at, budget) in self.budgets.iter().enumerate() {
+            let given = [
+                budget.min_available.is_some(),
+                budget.max_unavailable.is_some(),
+                budget.max_unavailable_share.is_some(),
+            ];
+            let one = given.iter().filter(|given| **given).count() == 1;
+            told.require(
+                one,
+                format!("budgets[{at}]"),
+                "write one of minAvailable, maxUnavailable and maxUnavailableShare",
+            );
+        }
+    }
+
+    fn check_fault(&self, told: &mut Complaints, path: &str, fault: &Fault) {
+        if let Some(pool) = &fault.pool {
+            let names: Vec<&str> = self.pools.iter().map(|pool| &*pool.name).collect();
+            let known = names.contains(&&**pool);
+            told.require(
+                known,
+                format!("{path}.pool"),
+                format!("no pool `{pool}`; there are {}", names.join(", ")),
+            );
+        }
+        let of_view = fault.kind.is_of_view();
+        told.require(
+            !of_view || fault.view.is_some(),
+            format!("{path}.view"),
+            "say which view: Nodes, Pods, Budgets or Instances",
+        );
+        told.require(
+            of_view || fault.view.is_none(),
+            format!("{path}.view"),
+            format!("{:?} befalls no view", fault.kind),
+        );
+        let quota = fault.kind == FaultKind::Quota;
+        told.require(
+            quota == fault.limit.is_some(),
+            format!("{path}.limit"),
+            "a limit belongs to Quota, and Quota has one",
+        );
+        let share = fault.share.is_none_or(|share| share <= Share::percent(100));
+        told.require(share, format!("{path}.share"), "more than 100%");
+        let lasting = fault.lasts.is_none() || !fault.kind.is_instant();
+        told.require(lasting, format!("{path}.for"), format!("{:?} happens at an instant", fault.kind));
+    }
+}
+
+fn check_name<'a>(told: &mut Complaints, names: &mut BTreeSet<&'a Name>, path: &str, name: &'a Name) {
+    told.require(!name.is_empty(), format!("{path}.name"), "it has no name");
+    told.require(names.insert(name), format!("{path}.name"), format!("`{name}` is there twice"));
+}
+
+fn check_template(told: &mut Complaints, path: &str, template: &NodeTemplate) {
+    let cpu = template.allocatable.get("cpu").is_some_and(|cpu| cpu.milli() > 0);
+    told.require(cpu, format!("{path}.allocatable"), "a node without `cpu`");
+}
+
+fn check_members(told: &mut Complaints, path: &str, members: u32) {
+    told.require(
+        (1..=MEMBERS_MAX).contains(&members),
+        path,
+        format!("write a number from 1 to {MEMBERS_MAX}"),
+    );
+}
+
+fn check_share(told: &mut Complaints, path: &str, milli: Option<u16>) {
+    let good = milli.is_none_or(|milli| (1..1000).contains(&milli));
+    told.require(
+        good,
+        format!("{path}.gpuMilli"),
+        "a share is from 1 to 999; whole GPUs stand in `requests`",
+    );
+}
+
+fn check_arrivals(told: &mut Complaints, path: &str, arrivals: &Arrivals) {
+    let ways = [!arrivals.at.is_empty(), arrivals.every.is_some(), arrivals.per_hour.is_some()];
+    let one = ways.iter().filter(|way| **way).count() <= 1;
+    told.require(one, path, "write one of at, every and perHour");
+    let rate = arrivals.per_hour.is_none_or(|rate| (0.0..=1e6).contains(&rate));
+    told.require(rate, format!("{path}.perHour"), "write a number from 0 to 1000000");
+    told.require((0.0..=1.0).contains(&arrivals.wave), format!("{path}.wave"), "write a number from 0 to 1");
+    told.require(
+        (0.0..24.0).contains(&arrivals.peak_hour),
+        format!("{path}.peakHour"),
+        "write an hour from 0 to 23",
+    );
+    told.require(
+        (0.0..=10.0).contains(&arrivals.weekend),
+        format!("{path}.weekend"),
+        "write a number from 0 to 10",
+    );
+    let every = arrivals.every.is_none_or(|every| every > Span::ZERO);
+    told.require(every, format!("{path}.every"), "every 0s never ends");
+    let count = (1..=MEMBERS_MAX).contains(&arrivals.count);
+    told.require(count, format!("{path}.count"), format!("write a number from 1 to {MEMBERS_MAX}"));
+}

@@ -1,0 +1,174 @@
+//! The whole document: metadata around a [`ScenarioSpec`].
+
+use serde::{Deserialize, Serialize};
+
+use super::{Complaint, ScenarioSpec};
+use ballast_core::kube::Name;
+use ballast_core::policy::{API_VERSION, ClusterPolicySpec, VmPoolSpec};
+
+/// A named scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Its name.
+    pub name: Name,
+    /// What it says.
+    pub spec: ScenarioSpec,
+}
+
+/// Why a document is not a scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// It does not have the form of one.
+    #[error("not a scenario")]
+    Form(#[source] serde_json::Error),
+    /// It is a document of another kind.
+    #[error("`{kind}` of `{api_version}` is not a Scenario of `{API_VERSION}`")]
+    Kind {
+        /// Its API version.
+        api_version: String,
+        /// Its kind.
+        kind: String,
+    },
+    /// Some of its fields are wrong.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Fields(Vec<Complaint>),
+}
+
+/// The document as it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Scenario"))]
+pub(super) struct Written {
+    /// `ballast.dev/v1alpha1`.
+    api_version: String,
+    /// `Scenario`.
+    kind: String,
+    /// Its name.
+    metadata: Metadata,
+    /// What it says.
+    spec: ScenarioSpec,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Metadata {
+    /// Its name.
+    name: Name,
+}
+
+impl Scenario {
+    /// Names a spec and checks it.
+    pub fn new(name: Name, spec: ScenarioSpec) -> Result<Self, ScenarioError> {
+        let complaints = spec.check();
+        if complaints.is_empty() { Ok(Self { name, spec }) } else { Err(ScenarioError::Fields(complaints)) }
+    }
+
+    /// Reads a document and checks it.
+    pub fn from_value(value: serde_json::Value) -> Result<Self, ScenarioError> {
+        let written: Written = serde_json::from_value(value).map_err(ScenarioError::Form)?;
+        if written.api_version != API_VERSION || written.kind != "Scenario" {
+            return Err(ScenarioError::Kind { api_version: written.api_version, kind: written.kind });
+        }
+        Self::new(written.metadata.name, written.spec)
+    }
+
+    /// The document, to be written to a file.
+    pub fn to_value(&self) -> serde_json::Value {
+        let written = Written {
+            api_version: API_VERSION.to_owned(),
+            kind: "Scenario".to_owned(),
+            metadata: Metadata { name: self.name.clone() },
+            spec: self.spec.clone(),
+        };
+        serde_json::to_value(written).unwrap_or_default()
+    }
+
+    /// The same world under another cluster policy.
+    #[must_use]
+    pub fn with_policy(mut self, policy: ClusterPolicySpec) -> Self {
+        self.spec.policy = policy;
+        self
+    }
+
+    /// The same world with another document for a pool; returns `None` where there is no such pool.
+    pub fn with_pool(mut self, name: &str, spec: VmPoolSpec) -> Option<Self> {
+        let pool = self.spec.pools.iter_mut().find(|pool| &*pool.name == name)?;
+        pool.spec = spec;
+        Some(self)
+    }
+
+    /// The JSON schema of the document.
+    #[cfg(feature = "schema")]
+    pub fn schema() -> schemars::Schema {
+        schemars::schema_for!(Written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn document(spec: serde_json::Value) -> serde_json::Value {
+        json!({"apiVersion": API_VERSION, "kind": "Scenario", "metadata": {"name": "s"}, "spec": spec})
+    }
+
+    #[test]
+    fn a_small_one_is_read_and_written_back() {
+        let spec = json!({
+            "until": "1h",
+            "pools": [{"name": "a", "running": 1, "spec": {
+                "provider": {"kind": "Simulated"}, "max": 4,
+                "template": {"allocatable": {"cpu": "8", "memory": "32Gi"}}}}],
+            "workloads": [{"name": "w", "requests": {"cpu": "1"}, "arrivals": {"perHour": 3.0},
+                "duration": {"exponential": {"mean": "10m"}}}],
+            "faults": [{"kind": "StockOut", "at": "5m", "for": "10m", "pool": "a"}],
+            "expect": {"brokenPromises": [0, 0]}
+        });
+        let scenario = Scenario::from_value(document(spec)).expect("a good scenario");
+        assert_eq!(scenario.spec.start.to_string(), "2026-01-05T00:00:00Z");
+        assert_eq!(Scenario::from_value(scenario.to_value()).expect("what we write we read"), scenario);
+    }
+
+    #[test]
+    fn every_wrong_field_is_named() {
+        let spec = json!({
+            "until": "0s",
+            "pools": [{"name": "a", "spec": {"provider": {"kind": "Simulated"}, "min": 5, "max": 4, "template": {}}}],
+            "workloads": [{"name": "w", "gpuMilli": 1000, "members": 0, "arrivals": {"wave": 2.0}}],
+            "faults": [{"kind": "EmptyView", "at": "5m", "pool": "b"}],
+            "expect": {"cost": [2, 1]}
+        });
+        let Err(ScenarioError::Fields(complaints)) = Scenario::from_value(document(spec)) else {
+            panic!("a bad scenario was taken")
+        };
+        let paths: Vec<&str> = complaints.iter().map(|complaint| &*complaint.path).collect();
+        assert_eq!(
+            paths,
+            [
+                "until",
+                "pools[0].spec.min",
+                "pools[0].spec.template.allocatable",
+                "workloads[0].arrivals.wave",
+                "workloads[0].members",
+                "workloads[0].gpuMilli",
+                "faults[0].pool",
+                "faults[0].view",
+                "expect.cost",
+            ]
+        );
+    }
+
+    #[test]
+    fn unknown_fields_and_other_kinds_are_refused() {
+        assert!(matches!(
+            Scenario::from_value(document(json!({"until": "1h", "untill": 1}))),
+            Err(ScenarioError::Form(_))
+        ));
+        let other =
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"until": "1h"}});
+        assert!(matches!(Scenario::from_value(other), Err(ScenarioError::Kind { .. })));
+    }
+}
