@@ -59,7 +59,10 @@ enum Written {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<Span>,
     },
-    Uniform { least: Span, most: Span },
+    Uniform {
+        least: Span,
+        most: Span,
+    },
 }
 
 impl Distribution {

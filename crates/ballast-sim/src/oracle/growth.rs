@@ -1,0 +1,97 @@
+//! Checks on what is added: limits, and one launch for one need.
+
+use ballast_core::kube::Name;
+use ballast_core::resources::Resources;
+
+use super::Oracle;
+use crate::world::{Kind, NONE, Power, World};
+
+impl Oracle {
+    pub(super) fn check_start(&mut self, world: &World, id: &Name) {
+        let Some(&machine) = world.by_id.get(id) else { return };
+        if world.machines[machine as usize].power != Power::Stopped {
+            return;
+        }
+        self.check_launch(world, world.machines[machine as usize].kind);
+    }
+
+    pub(super) fn check_create(&mut self, world: &World, pool: &Name, token: &Name) {
+        if token.is_empty() {
+            self.breach(world, "I-8", format!("a machine of pool `{pool}` is made without a token"));
+        }
+        if world.knows_token(token) {
+            return;
+        }
+        let of_pool = |kind: &Kind| kind.pool != NONE && world.pools[kind.pool as usize].name == *pool;
+        if let Some(kind) = world.kinds.iter().position(of_pool) {
+            self.check_launch(world, kind as u32);
+        }
+    }
+
+    fn check_launch(&mut self, world: &World, kind: u32) {
+        self.check_limits(world, &world.kinds[kind as usize]);
+        self.check_need(world);
+    }
+
+    /// I-6, I-27: the limits of the cluster, counting what starts and what ends.
+    fn check_limits(&mut self, world: &World, new: &Kind) {
+        let limits = self.policy.limits.clone();
+        let counted = |kind: &&Kind| kind.pool != NONE;
+        let (mut nodes, mut cores, mut gpus, mut cost) = (0u64, 0i64, 0u64, 0i64);
+        let up = world.machines.iter().filter(|machine| machine.power.counts());
+        let kinds = up.map(|machine| &world.kinds[machine.kind as usize]).filter(counted).chain([new]);
+        for kind in kinds {
+            nodes += 1;
+            cores += kind.room[Resources::CPU];
+            gpus += u64::from(kind.gpus);
+            cost += kind.per_hour.as_micros();
+        }
+        if limits.nodes.is_some_and(|most| nodes > u64::from(most)) {
+            self.breach(world, "I-6", format!("{nodes} nodes are more than {:?}", limits.nodes));
+        }
+        if limits.cores.is_some_and(|most| cores > most.milli()) {
+            self.breach(world, "I-6", format!("{} cores are more than allowed", cores / 1000));
+        }
+        if limits.gpus.get("*").is_some_and(|most| gpus > u64::from(*most)) {
+            self.breach(world, "I-6", format!("{gpus} GPUs are more than allowed"));
+        }
+        if limits.cost_per_hour.is_some_and(|most| cost > most.as_micros()) {
+            self.breach(world, "I-27", format!("{:.2} an hour are more than allowed", cost as f64 / 1e6));
+        }
+    }
+
+    /// I-8: there are never more machines on their way than pods that could be behind them, since the first of those machines
+    /// was launched, and what minimum sizes and headroom ask for.
+    fn check_need(&mut self, world: &World) {
+        self.pods_came = world.pods_made() as i64;
+        let is_starting = |machine: &u32| {
+            let machine = &world.machines[*machine as usize];
+            machine.power.counts() && !matches!(machine.power, Power::Stopping(_)) && !machine.is_whole()
+        };
+        self.launched.retain(|machine, _| is_starting(machine));
+        let starting = world.machines.iter().enumerate().filter(|(at, _)| is_starting(&(*at as u32)));
+        let starting = starting.filter(|(_, machine)| world.kinds[machine.kind as usize].pool != NONE);
+        let starting = starting.count() as i64;
+        let waiting: i64 = world.meter.waiting.iter().map(|&waiting| i64::from(waiting)).sum();
+        let base = self.launched.values().copied().min().unwrap_or(self.pods_came - waiting);
+        let by_pods = self.pods_came - base;
+        let mut by_rule = 0;
+        for rules in &self.pools {
+            let schedules = rules.spec.schedule.iter().filter_map(|window| window.min).max().unwrap_or(0);
+            by_rule += i64::from(rules.spec.min.max(schedules));
+            by_rule += rules.spec.headroom.iter().map(|headroom| i64::from(headroom.count)).sum::<i64>();
+        }
+        if starting + 1 > by_pods + by_rule {
+            let message = format!(
+                "{} machines on their way for {by_pods} pods and {by_rule} of minimum sizes and headroom",
+                starting + 1
+            );
+            self.breach(world, "I-8", message);
+        }
+        for (at, machine) in (0..).zip(&world.machines) {
+            if is_starting(&at) && world.kinds[machine.kind as usize].pool != NONE {
+                self.launched.entry(at).or_insert(self.pods_came - waiting);
+            }
+        }
+    }
+}

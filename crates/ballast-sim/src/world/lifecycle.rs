@@ -1,0 +1,404 @@
+//! The life of pods and jobs: made, bound, started, at work, ended, evicted, lost, made anew.
+
+use std::sync::Arc;
+
+use ballast_core::kube::{Name, OwnerReference};
+use ballast_core::units::{Span, Time};
+
+use super::World;
+use super::devices::Taken;
+use super::machine::NONE;
+use super::pod::{Job, Life, Pod};
+use super::queue::Event;
+use crate::scenario::Owner;
+
+/// The label and the annotation by which the pods of a gang say that they are one.
+const GANG_LABEL: &str = "ballast.dev/gang";
+const GANG_SIZE_ANNOTATION: &str = "ballast.dev/gang-size";
+
+/// A job that is about to come.
+pub(crate) struct NewJob {
+    pub(crate) class: u32,
+    pub(crate) name: Name,
+    pub(crate) members: u32,
+    pub(crate) gang: bool,
+    /// The work of each pod, or of the gang.
+    pub(crate) work: Option<Span>,
+}
+
+impl World {
+    /// Makes a job and its pods.
+    pub(crate) fn make_job(&mut self, new: NewJob) -> u32 {
+        let class = &self.classes[new.class as usize];
+        let kind = match class.owner {
+            Owner::Job => Some("Job"),
+            Owner::ReplicaSet => Some("ReplicaSet"),
+            Owner::StatefulSet => Some("StatefulSet"),
+            Owner::None => None,
+        };
+        let kind = if class.daemon { Some("DaemonSet") } else { kind };
+        let owner = kind.map(|kind| OwnerReference {
+            kind: self.text(kind),
+            name: new.name.clone(),
+            uid: new.name.clone(),
+            controller: true,
+        });
+        let (mut labels, mut annotations) = (class.labels.clone(), class.annotations.clone());
+        if new.gang {
+            Arc::make_mut(&mut labels).insert(self.text(GANG_LABEL), new.name.clone());
+            let size = new.members.to_string().into();
+            Arc::make_mut(&mut annotations).insert(self.text(GANG_SIZE_ANNOTATION), size);
+        }
+        let job = self.jobs.insert(Job {
+            class: new.class,
+            name: new.name,
+            owner,
+            labels,
+            annotations,
+            members: new.members,
+            pods: Vec::with_capacity(new.members as usize),
+            made: 0,
+            ended: 0,
+            created: self.now,
+            gang: new.gang,
+            work: if new.gang { new.work } else { None },
+            done: Span::ZERO,
+            working_since: None,
+            epoch: 0,
+            waits: false,
+        });
+        let own_work = if new.gang { None } else { new.work };
+        for _ in 0..new.members {
+            self.make_pod(job, own_work, false);
+        }
+        job
+    }
+
+    /// Makes a pod of a job; it waits, unless it is a daemon.
+    pub(crate) fn make_pod(&mut self, job: u32, work_left: Option<Span>, displaced: bool) -> u32 {
+        self.serial += 1;
+        let entry = &mut self.jobs[job];
+        let name: Name = if entry.members == 1 && entry.made == 0 {
+            entry.name.clone()
+        } else {
+            format!("{}-{}", entry.name, entry.made).into()
+        };
+        entry.made += 1;
+        let class = entry.class;
+        let pod = self.pods.insert(Pod {
+            class,
+            job,
+            serial: self.serial,
+            name,
+            uid: format!("p{}", self.serial).into(),
+            created: self.now,
+            life: Life::Waiting,
+            since: self.now,
+            machine: NONE,
+            taken: Taken::Nothing,
+            epoch: 0,
+            work_left,
+            unschedulable: false,
+            displaced,
+            ran: false,
+            dirty: false,
+        });
+        self.by_serial.insert(self.serial, pod);
+        self.jobs[job].pods.push(pod);
+        self.expect(class, 1);
+        self.touch_pod(pod);
+        if !self.classes[class as usize].daemon {
+            self.meter.pod_waits(self.classes[class as usize].workload);
+            self.enqueue(pod);
+        }
+        pod
+    }
+
+    /// Takes room on a machine for a pod.
+    pub(crate) fn reserve(&mut self, pod: u32, machine: u32, device: usize) {
+        let class = &self.classes[self.pods[pod].class as usize];
+        let entry = &mut self.machines[machine as usize];
+        entry.free.subtract(&class.requests, 1);
+        let taken = entry.devices.take(&class.need, device);
+        let pod_entry = &mut self.pods[pod];
+        pod_entry.taken = taken;
+        pod_entry.machine = machine;
+        self.rerank(machine);
+    }
+
+    /// Gives the room back.
+    pub(crate) fn unreserve(&mut self, pod: u32) {
+        let pod_entry = &mut self.pods[pod];
+        let machine = std::mem::replace(&mut pod_entry.machine, NONE);
+        let taken = std::mem::take(&mut pod_entry.taken);
+        let entry = &mut self.machines[machine as usize];
+        entry.free.add(&self.classes[self.pods[pod].class as usize].requests, 1);
+        entry.devices.give_back(taken);
+        self.rerank(machine);
+    }
+
+    /// Binds a pod to a machine on which it fits.
+    pub(crate) fn bind(&mut self, pod: u32, machine: u32, device: usize) {
+        self.reserve(pod, machine, device);
+        let entry = &mut self.pods[pod];
+        entry.life = Life::Starting;
+        entry.since = self.now;
+        entry.unschedulable = false;
+        let (epoch, waited) = (entry.epoch, self.now.since(entry.created));
+        let displaced = entry.displaced;
+        let class = &self.classes[entry.class as usize];
+        let start_up = class.start_up.draw(&mut self.start_up_dice);
+        if !class.daemon {
+            self.meter.pod_bound(class.workload, waited, displaced, &class.requests, class.need.gpu_total());
+        }
+        let host = &mut self.machines[machine as usize];
+        host.pods.push(pod);
+        if !class.daemon {
+            host.guests += 1;
+            host.was_used = true;
+            if host.guests == 1 {
+                self.meter.machine_idle(&self.kinds[host.kind as usize], false);
+            }
+        }
+        self.queue.plan(self.now + start_up, Event::PodStarted { pod, epoch });
+        self.touch_pod(pod);
+    }
+
+    /// A pod's containers have started.
+    pub(crate) fn pod_started(&mut self, pod: u32, epoch: u32) {
+        let Some(entry) = self.pods.get_mut(pod) else { return };
+        if entry.epoch != epoch || entry.life != Life::Starting {
+            return;
+        }
+        entry.life = Life::Running;
+        entry.since = self.now;
+        if let Some(left) = entry.work_left {
+            self.queue.plan(self.now + left, Event::PodEnded { pod, epoch });
+        }
+        let (class, job) = (entry.class, entry.job);
+        self.keep_healthy(class, 1);
+        self.touch_pod(pod);
+        self.gang_may_work(job);
+    }
+
+    /// A gang works while all its members run.
+    fn gang_may_work(&mut self, job: u32) {
+        let entry = &self.jobs[job];
+        let running = |pod: &&u32| self.pods[**pod].life == Life::Running;
+        if !entry.gang || entry.pods.iter().filter(running).count() < entry.members as usize {
+            return;
+        }
+        let waited = self.now.since(entry.created);
+        let first = entry.done == Span::ZERO && entry.epoch == 0;
+        let entry = &mut self.jobs[job];
+        entry.working_since = Some(self.now);
+        if let Some(work) = entry.work {
+            let left = Span::from_millis((work.as_millis() - entry.done.as_millis()).max(0));
+            let epoch = entry.epoch;
+            self.queue.plan(self.now + left, Event::GangEnded { job, epoch });
+        }
+        if first {
+            self.meter.gang_assembled(waited);
+        }
+    }
+
+    /// A gang stops work because a member is missing; what was done since the last checkpoint is lost.
+    fn gang_stops(&mut self, job: u32) {
+        let entry = &mut self.jobs[job];
+        let Some(since) = entry.working_since.take() else { return };
+        entry.epoch += 1;
+        let class = &self.classes[entry.class as usize];
+        let (kept, lost) = kept_and_lost(self.now.since(since), class.checkpoint);
+        entry.done = entry.done + kept;
+        self.meter.work_lost(lost.times(i64::from(entry.members)), class.need.gpu_total());
+    }
+
+    /// A pod has done its work.
+    pub(crate) fn pod_ended(&mut self, pod: u32, epoch: u32) {
+        let Some(entry) = self.pods.get(pod) else { return };
+        if entry.epoch != epoch || entry.life != Life::Running {
+            return;
+        }
+        let job = entry.job;
+        self.release(pod);
+        self.remove_pod(pod);
+        self.jobs[job].ended += 1;
+        if self.jobs[job].ended == self.jobs[job].members {
+            self.end_job(job);
+        }
+    }
+
+    /// A gang has done its work.
+    pub(crate) fn gang_ended(&mut self, job: u32, epoch: u32) {
+        let Some(entry) = self.jobs.get(job) else { return };
+        if entry.epoch != epoch || entry.working_since.is_none() {
+            return;
+        }
+        for pod in entry.pods.clone() {
+            self.release(pod);
+            self.remove_pod(pod);
+        }
+        self.end_job(job);
+    }
+
+    fn end_job(&mut self, job: u32) {
+        if let Some(entry) = self.jobs.remove(job) {
+            self.meter.job_ended(self.now.since(entry.created));
+        }
+    }
+
+    /// Tells a pod to leave: it has some grace, and its controller is told.
+    pub(crate) fn tell_to_leave(&mut self, pod: u32) {
+        let entry = &self.pods[pod];
+        let (class, job, life) = (entry.class, entry.job, entry.life);
+        if matches!(life, Life::Leaving | Life::Lost) {
+            return;
+        }
+        if life == Life::Waiting {
+            self.dequeue(pod);
+            self.meter.pod_withdrawn(self.classes[class as usize].workload);
+            self.remove_pod(pod);
+            return;
+        }
+        let grace = self.classes[class as usize].grace;
+        self.interrupt(pod);
+        let entry = &mut self.pods[pod];
+        entry.life = Life::Leaving;
+        entry.since = self.now;
+        entry.epoch += 1;
+        let epoch = entry.epoch;
+        self.queue.plan(self.now + grace, Event::PodGone { pod, epoch });
+        self.touch_pod(pod);
+        if self.classes[class as usize].owner == Owner::ReplicaSet {
+            self.make_pod(job, None, true);
+        }
+    }
+
+    /// The work of a pod stops; what it has done since the last checkpoint is lost.
+    fn interrupt(&mut self, pod: u32) {
+        let entry = &mut self.pods[pod];
+        let (class, job) = (entry.class, entry.job);
+        entry.ran = entry.life == Life::Running;
+        if !entry.ran {
+            return;
+        }
+        let worked = self.now.since(entry.since);
+        let class_entry = &self.classes[class as usize];
+        if let Some(left) = &mut entry.work_left {
+            let (kept, lost) = kept_and_lost(worked, class_entry.checkpoint);
+            *left = Span::from_millis((left.as_millis() - kept.as_millis()).max(0));
+            self.meter.work_lost(lost, class_entry.need.gpu_total());
+        }
+        self.keep_healthy(class, -1);
+        if self.jobs[job].gang {
+            self.gang_stops(job);
+        }
+    }
+
+    /// A pod that was told to leave is gone; its controller makes it anew.
+    pub(crate) fn pod_gone(&mut self, pod: u32, epoch: u32) {
+        let Some(entry) = self.pods.get(pod) else { return };
+        if entry.epoch != epoch || !matches!(entry.life, Life::Leaving | Life::Lost) {
+            return;
+        }
+        let (job, class, work_left) = (entry.job, entry.class, entry.work_left);
+        self.release(pod);
+        self.remove_pod(pod);
+        let owner = self.classes[class as usize].owner;
+        let missing =
+            self.jobs[job].pods.len() + (self.jobs[job].ended as usize) < self.jobs[job].members as usize;
+        if self.classes[class as usize].daemon || owner == Owner::None {
+            if self.jobs[job].pods.is_empty() {
+                self.jobs.remove(job);
+            }
+        } else if missing {
+            self.make_pod(job, work_left, true);
+        }
+    }
+
+    /// The machine of a pod is off: its work stops, but nobody knows yet.
+    pub(crate) fn pod_lost(&mut self, pod: u32) {
+        if self.pods[pod].life != Life::Leaving {
+            self.interrupt(pod);
+        }
+        let entry = &mut self.pods[pod];
+        entry.life = Life::Lost;
+        entry.since = self.now;
+        entry.epoch += 1;
+    }
+
+    /// Gives back what a pod has on its machine.
+    fn release(&mut self, pod: u32) {
+        let entry = &self.pods[pod];
+        if !entry.is_bound() {
+            return;
+        }
+        let (machine, class) = (entry.machine, entry.class);
+        if entry.life == Life::Running {
+            self.keep_healthy(class, -1);
+        }
+        self.unreserve(pod);
+        let class = &self.classes[class as usize];
+        let host = &mut self.machines[machine as usize];
+        host.pods.retain(|&guest| guest != pod);
+        if !class.daemon {
+            host.guests -= 1;
+            self.meter.pod_left(&class.requests, class.need.gpu_total());
+            if host.guests == 0 && host.is_ready() {
+                self.meter.machine_idle(&self.kinds[host.kind as usize], true);
+            }
+        }
+        self.freed(machine);
+    }
+
+    /// Takes a pod out of the world; it is on no machine any more.
+    fn remove_pod(&mut self, pod: u32) {
+        let Some(entry) = self.pods.remove(pod) else { return };
+        self.by_serial.remove(&entry.serial);
+        self.expect(entry.class, -1);
+        if let Some(job) = self.jobs.get_mut(entry.job) {
+            job.pods.retain(|&other| other != pod);
+        }
+        let namespace = self.classes[entry.class as usize].namespace.clone();
+        self.changes.pod_gone(&entry, namespace);
+    }
+
+    /// A budget covers one pod more, or one less.
+    fn expect(&mut self, class: u32, by: i64) {
+        for &budget in &self.classes[class as usize].budgets {
+            let budget = &mut self.budgets[budget as usize];
+            budget.expected += by;
+            budget.dirty = true;
+        }
+    }
+
+    /// One pod of a budget more is healthy, or one less.
+    fn keep_healthy(&mut self, class: u32, by: i64) {
+        for &budget in &self.classes[class as usize].budgets {
+            let budget = &mut self.budgets[budget as usize];
+            budget.healthy += by;
+            budget.dirty = true;
+        }
+    }
+
+    /// A text that is used again and again, shared.
+    pub(crate) fn text(&self, text: &'static str) -> Name {
+        self.texts.get(text).cloned().unwrap_or_else(|| text.into())
+    }
+}
+
+/// Of a stretch of work that is interrupted: what is kept and what is lost.
+fn kept_and_lost(worked: Span, checkpoint: Option<Span>) -> (Span, Span) {
+    let kept = match checkpoint {
+        Some(every) if every > Span::ZERO => {
+            Span::from_millis(worked.as_millis() / every.as_millis() * every.as_millis())
+        }
+        _ => Span::ZERO,
+    };
+    (kept, Span::from_millis(worked.as_millis() - kept.as_millis()))
+}
+
+/// Until when a pod that was told to leave may stay.
+pub(crate) fn leaves_at(pod: &Pod, grace: Span) -> Option<Time> {
+    (pod.life == Life::Leaving).then(|| pod.since + grace)
+}
