@@ -53,3 +53,22 @@ pub enum Scaler {
     /// Spark worker pools.
     Spark,
 }
+
+/// The wish of an elastic workload: it needs its floor, can use more, and gives back what others need more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElasticWish {
+    /// Which scaler wishes.
+    pub scaler: Scaler,
+    /// Namespace of the workload.
+    pub namespace: Name,
+    /// Name of the workload.
+    pub workload: Name,
+    /// Number of the class of its pods in the snapshot.
+    pub class: u32,
+    /// Units it keeps whatever others need.
+    pub floor: u32,
+    /// Units it can use when there is surplus.
+    pub at_most: u32,
+    /// Higher is served first with what is left.
+    pub priority: i32,
+}

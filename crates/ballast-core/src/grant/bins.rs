@@ -188,6 +188,12 @@ impl<'a> Bins<'a> {
         self.take(need, &ties, Bin::New(at), times);
     }
 
+    /// Places exactly `times` units on a node where they were found to fit.
+    pub(crate) fn take_on_node(&mut self, need: &Need<'_>, rank: usize, times: u32) {
+        let ties = self.ties_of(need.class);
+        self.take(need, &ties, Bin::Node(rank), times);
+    }
+
     /// How many units fit on a bin now.
     pub(crate) fn times_on(&mut self, need: &Need<'_>, bin: Bin) -> u32 {
         let ties = self.ties_of(need.class);

@@ -32,8 +32,6 @@ pub(crate) enum Tier {
     Floor,
     /// Pods that wait.
     Pending,
-    /// What a workload wants.
-    Want,
     /// Room for what may come.
     Headroom,
     /// What an elastic workload can use of what is left.

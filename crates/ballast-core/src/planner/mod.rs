@@ -3,16 +3,19 @@
 mod actions;
 mod gates;
 mod place;
+#[cfg(test)]
+mod properties;
 mod say;
 #[cfg(test)]
 mod tests;
 
-use crate::grant::{Bins, Capacity, NewBin, Rooms, Scratch as Bench};
+use crate::grant::{Bins, Capacity, NewBin, Rooms, Scratch as Bench, elastic};
 use crate::memory::{History, Memory};
 use crate::plan::{ActionId, Hold, HoldReason, Plan, Report, Step, Subject};
 use crate::scalers::nodes::{NodeWishes, Removals, remove, starting_nodes};
 use crate::snapshot::Snapshot;
 use crate::units::{Span, Time};
+use crate::wish::ElasticWish;
 
 use gates::Gates;
 
@@ -31,6 +34,17 @@ pub struct Scratch {
 
 /// Makes the plan for one instant.
 pub fn plan(snapshot: &Snapshot, memory: &Memory, now: Time, scratch: &mut Scratch) -> (Plan, History) {
+    plan_with(snapshot, memory, now, scratch, &[])
+}
+
+/// Makes the plan for one instant, elastic workloads included.
+pub fn plan_with(
+    snapshot: &Snapshot,
+    memory: &Memory,
+    now: Time,
+    scratch: &mut Scratch,
+    elastic: &[ElasticWish],
+) -> (Plan, History) {
     let mut report = Report::default();
     let gates = Gates::judge(snapshot, now, &mut report);
     if gates.blind {
@@ -42,13 +56,15 @@ pub fn plan(snapshot: &Snapshot, memory: &Memory, now: Time, scratch: &mut Scrat
     let needs = wishes.needs(snapshot);
     let mut rooms = Rooms::new(snapshot, memory, now);
     let mut bins = Bins::new(snapshot, &mut scratch.bench, needs.iter().map(|need| need.class), STEPS);
+    let elastic = elastic::release(&mut bins, snapshot, elastic);
     open_starting(&mut bins, snapshot, memory, now);
     let starting = bins.new.len();
     let placements = place::place_all(&mut bins, &mut rooms, memory, now, &needs, &wishes, &mut report);
     place::fill_to_minimum(&mut bins, &mut rooms, memory, now);
     let mut actions = actions::launches(&bins, starting, memory, &wishes, now);
     let loads = say::Loads::new(&bins, wishes.wishes.len());
-    let grants = say::grants(&bins, &loads, &needs, &placements, &wishes);
+    let mut grants = say::grants(&bins, &loads, &needs, &placements, &wishes);
+    grants.extend(elastic::serve(&mut bins, &elastic));
     say::waiting(&bins, &loads, &needs, &placements, &wishes, &mut report);
     say::unmodelled(snapshot, &mut report);
     let removals = match gates.removals {
@@ -65,7 +81,9 @@ pub fn plan(snapshot: &Snapshot, memory: &Memory, now: Time, scratch: &mut Scrat
         action.id = ActionId(at as u32 + 1);
     }
     let history = History { idle_since: removals.idle_since, boots: memory.history.boots.clone() };
-    let plan = Plan { schema_version: SCHEMA_VERSION, now, actions, wishes: wishes.wishes, grants, report };
+    let mut all = wishes.wishes;
+    all.extend(elastic.iter().map(|elastic| elastic.wish(snapshot)));
+    let plan = Plan { schema_version: SCHEMA_VERSION, now, actions, wishes: all, grants, report };
     (plan, history)
 }
 

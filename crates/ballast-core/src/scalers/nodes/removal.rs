@@ -191,7 +191,10 @@ fn displaced(
 ) -> Result<Vec<u32>, UnsafeToRemove> {
     let mut displaces = Vec::new();
     let mut spent: BTreeMap<usize, i64> = BTreeMap::new();
-    for &number in &node.pods {
+    let name = |pod: &u32| (&snapshot.pod(*pod).namespace, &snapshot.pod(*pod).name);
+    let mut pods = node.pods.clone();
+    pods.sort_by(|a, b| name(a).cmp(&name(b)));
+    for number in pods {
         let pod = snapshot.pod(number);
         let class = snapshot.class(pod.class);
         if class.traits.daemon || class.traits.mirror {
@@ -216,10 +219,6 @@ fn displaced(
             return Err(UnsafeToRemove::PodBlocks { pod, namespace, why });
         }
     }
-    displaces.sort_by(|&a, &b| {
-        let name = |pod: u32| (&snapshot.pod(pod).namespace, &snapshot.pod(pod).name);
-        name(a).cmp(&name(b))
-    });
     Ok(displaces)
 }
 

@@ -1,0 +1,152 @@
+//! What holds for every cluster: the check is clean, deltas and lists lead to the same plan, plans are repeatable.
+
+use proptest::prelude::*;
+
+use crate::check::check;
+use crate::fixtures::{Cluster, a_pool, changed, labels};
+use crate::kube::Phase;
+use crate::observation::{Body, Change, InstanceState, Object, ObjectKey, ObjectKind, Observation, Source};
+
+/// A cluster made from small numbers.
+#[derive(Clone, Debug)]
+struct Seedling {
+    nodes: Vec<(u8, u8)>,
+    stopped: u8,
+    /// CPU in hundreds of millicores, node (or none), kind.
+    pods: Vec<(u8, Option<u8>, u8)>,
+    max: u8,
+    gang: u8,
+}
+
+fn seedling() -> impl Strategy<Value = Seedling> {
+    let nodes = prop::collection::vec((0u8..3, 0u8..10), 0..12);
+    let pods = prop::collection::vec((1u8..45, prop::option::of(0u8..12), 0u8..8), 0..60);
+    (nodes, 0u8..4, pods, 0u8..20, 0u8..4).prop_map(|(nodes, stopped, pods, max, gang)| Seedling {
+        nodes,
+        stopped,
+        pods,
+        max,
+        gang,
+    })
+}
+
+fn grow(seedling: &Seedling) -> Cluster {
+    let mut cluster = Cluster::new();
+    for (pool, cpu, price) in [("a", "4", 1.0), ("b", "8", 1.5), ("c", "2", 0.9)] {
+        let gpus = if pool == "b" { "4" } else { "0" };
+        let spec = a_pool(
+            &[("cpu", cpu), ("memory", "32Gi"), ("nvidia.com/gpu", gpus)],
+            u32::from(seedling.max),
+            price,
+        );
+        cluster.pool(pool, spec);
+    }
+    if seedling.gang == 0 {
+        cluster.without_removal_budgets();
+    }
+    for (at, &(pool, state)) in seedling.nodes.iter().enumerate() {
+        let node = cluster.node(&format!("n{at}"), ["a", "b", "c"][pool as usize]);
+        node.spec.unschedulable = state == 9;
+        if state == 8 {
+            node.status.conditions[0].status = "False".into();
+        }
+    }
+    for at in 0..seedling.stopped {
+        cluster.instance(&format!("off{at}"), "a", InstanceState::Stopped);
+    }
+    for (at, &(cpu, node, kind)) in seedling.pods.iter().enumerate() {
+        let cpu = format!("{}00m", cpu);
+        let gpu = if kind == 1 { "1" } else { "0" };
+        let pod = cluster.pending(&format!("p{}-{at}", kind), &[("cpu", &cpu), ("nvidia.com/gpu", gpu)]);
+        match kind {
+            2 => pod.metadata.owner_references.clear(),
+            3 => pod.metadata.labels = labels(&[("ballast.dev/gang", "g"), ("ballast.dev/gang-size", "3")]),
+            _ => {}
+        }
+        if let Some(node) = node.filter(|&node| usize::from(node) < seedling.nodes.len()) {
+            pod.node_name = format!("n{node}").into();
+            pod.status.phase = Phase::Running;
+        }
+    }
+    cluster
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_plan_breaks_a_promise(seedling in seedling()) {
+        let mut cluster = grow(&seedling);
+        let snapshot = cluster.store().snapshot();
+        let plan = cluster.plan();
+        prop_assert_eq!(check(&snapshot, &cluster.memory, &plan), []);
+        for (wish, grant) in plan.wishes.iter().zip(&plan.grants) {
+            prop_assert_eq!((&wish.namespace, &wish.workload), (&grant.namespace, &grant.workload));
+            prop_assert!(wish.have <= grant.units && grant.units <= wish.at_most);
+            prop_assert!(!wish.gang || grant.units == wish.have || grant.units >= wish.floor, "all or nothing");
+        }
+        prop_assert_eq!(plan, grow(&seedling).plan(), "the same input gives the same plan");
+    }
+
+    #[test]
+    fn deltas_and_lists_lead_to_the_same_plan(before in seedling(), after in seedling()) {
+        let cold = grow(&after);
+        // Everything of `before` is seen first, then changed into `after` piece by piece, in another order.
+        let mut store = grow(&before).store();
+        let target = cold.observations();
+        for observation in target.iter().filter(|observation| &*observation.source.name == "ClusterPolicy") {
+            store.observe(observation.clone());
+        }
+        for observation in target.iter().filter(|observation| &*observation.source.name == "VmPool") {
+            store.observe(observation.clone());
+        }
+        change_into(&mut store, &grow(&before), &cold);
+        let warm = store.snapshot();
+        let snapshot = cold.store().snapshot();
+        let of = |snapshot: &crate::snapshot::Snapshot| {
+            super::plan(snapshot, &cold.memory, cold.now, &mut Default::default()).0
+        };
+        let (warm, cold) = (of(&warm), of(&snapshot));
+        prop_assert_eq!(serde_json::to_string(&warm).unwrap(), serde_json::to_string(&cold).unwrap());
+    }
+}
+
+/// Tells a store the difference between two clusters, the last things first.
+fn change_into(store: &mut crate::snapshot::Store, before: &Cluster, after: &Cluster) {
+    for pod in after.pods.iter().rev() {
+        store.observe(changed(pod.clone(), after.now));
+    }
+    let gone = before
+        .pods
+        .iter()
+        .filter(|pod| !after.pods.iter().any(|other| other.metadata.name == pod.metadata.name));
+    let key = |meta: &crate::kube::Meta| ObjectKey {
+        namespace: meta.namespace.clone(),
+        name: meta.name.clone(),
+        uid: meta.uid.clone(),
+    };
+    let tell = |kind: ObjectKind, change: Change| Observation {
+        source: Source::kubernetes(kind),
+        taken_at: after.now,
+        outcome: Ok(Body::Changed(vec![change])),
+    };
+    for pod in gone {
+        store.observe(tell(ObjectKind::Pod, Change::Deleted(key(&pod.metadata))));
+    }
+    for node in after.nodes.values().rev() {
+        store.observe(tell(ObjectKind::Node, Change::Applied(Object::Node(node.clone()))));
+    }
+    for node in before.nodes.values().filter(|node| !after.nodes.contains_key(&node.metadata.name)) {
+        store.observe(tell(ObjectKind::Node, Change::Deleted(key(&node.metadata))));
+    }
+    for _ in 0..2 {
+        // Twice: a list that is suddenly shorter is believed at the second look.
+        for observation in after
+            .observations()
+            .into_iter()
+            .filter(|observation| observation.source.kind == crate::observation::SourceKind::Instances)
+        {
+            store.observe(observation);
+        }
+    }
+}
