@@ -154,7 +154,7 @@ pub struct Times {
 }
 
 /// What *stop* means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum StopMode {
     /// The machine keeps its disk and name and costs only its disk.

@@ -136,7 +136,7 @@ pub struct LiveNode {
 }
 
 /// A pod on a node read past every cache.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LivePod {
     /// Its namespace.
