@@ -1,8 +1,10 @@
 //! The commands, a file each: arguments in, data on stdout, all else on stderr, one [`Outcome`] out.
 
 mod completions;
+mod input;
 mod outcome;
 mod reference;
+mod simulate;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -40,6 +42,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Simulate(simulate::Args),
     Completions(completions::Args),
     #[command(hide = true)]
     Reference(reference::Args),
@@ -48,6 +51,7 @@ enum Command {
 impl Command {
     fn run(self, screen: &mut Screen) -> Result {
         match self {
+            Self::Simulate(args) => simulate::run(&args, screen),
             Self::Completions(args) => completions::run(&args, screen),
             Self::Reference(args) => reference::run(&args),
         }

@@ -5,6 +5,8 @@ mod failure;
 pub mod figures;
 pub mod format;
 pub mod plan;
+pub mod report;
+pub mod score;
 mod screen;
 pub mod status;
 pub mod table;

@@ -50,6 +50,11 @@ impl Screen {
         let _ = writeln!(self.err, "{note}");
     }
 
+    /// Whether somebody sees what is noted, as it is noted.
+    pub fn notes_are_seen(&self) -> bool {
+        io::stderr().is_terminal()
+    }
+
     /// Tells a failure on stderr, after everything that was written before.
     pub fn complain(&mut self, failure: &Failure) {
         let _ = self.out.flush();

@@ -1,0 +1,78 @@
+//! What `-f` names: files, folders, or standard input. Paths in, names and bytes out.
+
+use std::fs;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use super::Result;
+use crate::present::{Doing, Failure};
+
+/// A file as it was read; its name is what messages show.
+pub(super) struct Input {
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Ends of names that are read from a folder.
+const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+/// Deeper folders are a loop of links or a mistake.
+const DEPTH_MAX: u32 = 16;
+
+/// Reads every path: a file, the documents below a folder in the order of their names, or `-` for standard input.
+pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Input>> {
+    let mut inputs = Vec::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            inputs.push(standard_input()?);
+        } else if path.is_dir() {
+            let before = inputs.len();
+            folder(path, 0, &mut inputs)?;
+            if inputs.len() == before {
+                return Err(Failure::new(format!("no document in {}", path.display()))
+                    .hint("files that end with .yaml, .yml or .json are read from a folder"));
+            }
+        } else {
+            inputs.push(file(path)?);
+        }
+    }
+    Ok(inputs)
+}
+
+fn standard_input() -> Result<Input> {
+    let mut stdin = std::io::stdin().lock();
+    if stdin.is_terminal() {
+        return Err(Failure::new("standard input is a terminal").hint(
+            "pipe something into it, such as `kubectl get nodes,pods -A -o json | ballast plan -f -`",
+        ));
+    }
+    let mut bytes = Vec::new();
+    stdin.read_to_end(&mut bytes).doing(|| "cannot read standard input")?;
+    Ok(Input { name: "-".to_owned(), bytes })
+}
+
+fn file(path: &Path) -> Result<Input> {
+    let bytes = fs::read(path).doing(|| format!("cannot read {}", path.display()))?;
+    Ok(Input { name: path.display().to_string(), bytes })
+}
+
+fn folder(path: &Path, depth: u32, inputs: &mut Vec<Input>) -> Result<()> {
+    if depth > DEPTH_MAX {
+        return Err(Failure::new(format!("{} is more than {DEPTH_MAX} folders deep", path.display())));
+    }
+    let doing = || format!("cannot list {}", path.display());
+    let entries: std::io::Result<Vec<_>> = fs::read_dir(path).doing(doing)?.collect();
+    let mut entries: Vec<PathBuf> = entries.doing(doing)?.into_iter().map(|entry| entry.path()).collect();
+    entries.sort();
+    for entry in entries {
+        let name = entry.file_name().unwrap_or_default().to_string_lossy();
+        let extension = entry.extension().unwrap_or_default().to_string_lossy();
+        if name.starts_with('.') {
+            continue;
+        } else if entry.is_dir() {
+            folder(&entry, depth + 1, inputs)?;
+        } else if EXTENSIONS.contains(&&*extension) {
+            inputs.push(file(&entry)?);
+        }
+    }
+    Ok(())
+}

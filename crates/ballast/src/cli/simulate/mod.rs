@@ -1,0 +1,159 @@
+//! `ballast simulate`: scenarios in virtual time, under one policy or several, with a report and gates.
+
+mod policies;
+mod run;
+mod set;
+mod verdict;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use ballast_core::units::Span;
+use ballast_sim::score::{Comparison, Missed, Score, compare};
+use serde::Serialize;
+
+use super::{Outcome, Result};
+use crate::gate::Gate;
+use crate::present::format::{self, Format};
+use crate::present::score::{Runs, Simulated};
+use crate::present::{Doing, Failure, Screen, report, score, table};
+use policies::Policy;
+use set::Set;
+
+/// Run scenarios in virtual time and report what they come to.
+///
+/// The scenario's own policy is A; each `--policy` adds B, C, … and every policy meets the same seeds, so that differences
+/// are taken pair by pair.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Files or folders with scenarios; `-` reads standard input
+    #[arg(required = true, value_name = "SCENARIO|FOLDER")]
+    scenarios: Vec<PathBuf>,
+    /// A file with the ClusterPolicy or VmPools of another policy to compare with
+    #[arg(long = "policy", value_name = "FILE")]
+    policies: Vec<PathBuf>,
+    /// Change a field before the run
+    #[arg(long, value_name = "KIND/NAME.path=VALUE")]
+    set: Vec<Set>,
+    /// The seed of all chance; by default the scenario's own
+    #[arg(long, value_name = "N", conflicts_with = "seeds")]
+    seed: Option<u64>,
+    /// Run with this many seeds, from the first on
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    seeds: Option<u32>,
+    /// How long the scenario lasts; by default as it says itself
+    #[arg(long, value_name = "T")]
+    until: Option<Span>,
+    /// Write a page with charts
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// End with exit code 3 if this holds, such as `B.cost > A.cost * 1.02 || pendingP95 > 300s`
+    #[arg(long, value_name = "EXPR", value_parser = crate::gate::parse)]
+    fail_if: Vec<Gate>,
+    /// The form of the report
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ballast simulate scenarios/gangs.yaml
+  ballast simulate scenarios/gangs.yaml --seeds 10 --html report.html
+  ballast simulate scenarios/gangs.yaml --policy frugal.yaml --seeds 20
+  ballast simulate scenarios/gangs.yaml --set VmPool/gpu.max=10 --fail-if 'pendingP95.pretrain > 10m'";
+
+pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
+    let scenarios = policies::load(&args.scenarios, &args.set, args.until)?;
+    let others = policies::load_others(&args.policies)?;
+    if args.html.is_some() && scenarios.len() > 1 {
+        return Err(Failure::new("`--html` writes one page, and there are several scenarios")
+            .hint("name one scenario, or leave `--html` out"));
+    }
+    let mut worlds = Vec::new();
+    for scenario in scenarios {
+        let policies = Policy::all(&scenario, &others)?;
+        args.fail_if.iter().try_for_each(|gate| verdict::check_names(gate, &policies))?;
+        worlds.push((scenario, policies));
+    }
+    let mut all = Vec::new();
+    for (scenario, policies) in worlds {
+        let seeds = seeds(args, scenario.spec.seed);
+        all.push(run::run(&scenario, policies, &seeds, screen.notes_are_seen()));
+    }
+    if let (Some(path), [simulated]) = (&args.html, &all[..]) {
+        let page = report::render(simulated, &verdict::missed(simulated));
+        std::fs::write(path, page).doing(|| format!("cannot write {}", path.display()))?;
+    }
+    print(&all, args.output, screen)?;
+    screen.finish()?;
+    let mut outcome = Outcome::Done;
+    for simulated in &all {
+        if verdict::judge(simulated, &args.fail_if, screen)? {
+            outcome = Outcome::Gate;
+        }
+    }
+    Ok(outcome)
+}
+
+fn seeds(args: &Args, own: u64) -> Vec<u64> {
+    let first = args.seed.unwrap_or(own);
+    (0..u64::from(args.seeds.unwrap_or(1))).map(|at| first.wrapping_add(at)).collect()
+}
+
+fn print(all: &[Simulated], format: Format, screen: &mut Screen) -> Result<()> {
+    match format {
+        Format::Table | Format::Wide => {
+            for simulated in all {
+                screen.note(simulated.how());
+                screen.write(&score::tables(&simulated.policies, format == Format::Wide))?;
+            }
+        }
+        Format::Json => screen.write(&format::json(&Answer::of(all))?)?,
+        Format::Yaml => screen.write(&format::yaml(&Answer::of(all))?)?,
+        Format::Name => {
+            for simulated in all {
+                screen.write(&format!("scenario/{}\n", table::plain(&simulated.name)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What `-o json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    schema_version: u32,
+    simulations: Vec<Told<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told<'a> {
+    scenario: &'a str,
+    seeds: &'a [u64],
+    policies: &'a [Runs],
+    /// Each policy after the first against the first.
+    comparisons: BTreeMap<char, Comparison>,
+    missed: Vec<Missed>,
+}
+
+impl<'a> Answer<'a> {
+    fn of(all: &'a [Simulated]) -> Self {
+        let told = |simulated: &'a Simulated| Told {
+            scenario: &simulated.name,
+            seeds: &simulated.seeds,
+            policies: &simulated.policies,
+            comparisons: comparisons(&simulated.policies),
+            missed: verdict::missed(simulated),
+        };
+        Self { schema_version: 1, simulations: all.iter().map(told).collect() }
+    }
+}
+
+fn comparisons(policies: &[Runs]) -> BTreeMap<char, Comparison> {
+    let Some((first, others)) = policies.split_first() else { return BTreeMap::new() };
+    let against = |other: &Runs| (other.letter, compare(&first.scores, &other.scores, Score::names()));
+    others.iter().map(against).collect()
+}

@@ -1,0 +1,202 @@
+//! `--set KIND/NAME.path=VALUE`: one field of a scenario, of one of its pools or of its policy, changed before the run.
+
+use std::str::FromStr;
+
+use serde_json::Value;
+
+/// One change.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Set {
+    text: String,
+    kind: Kind,
+    name: String,
+    path: Vec<Step>,
+    value: Value,
+}
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Scenario,
+    ClusterPolicy,
+    VmPool,
+    Workload,
+}
+
+/// A step of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+const FORM: &str = "write `KIND/NAME.path=VALUE`, such as `VmPool/gpu.max=10`";
+
+impl FromStr for Set {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (place, value) = text.split_once('=').ok_or_else(|| format!("there is no `=`: {FORM}"))?;
+        let (kind, rest) = place.split_once('/').ok_or_else(|| format!("there is no `/`: {FORM}"))?;
+        let kind = match kind.to_ascii_lowercase().as_str() {
+            "scenario" => Kind::Scenario,
+            "clusterpolicy" => Kind::ClusterPolicy,
+            "vmpool" | "pool" => Kind::VmPool,
+            "workload" => Kind::Workload,
+            _ => return Err(format!("`{kind}` is not Scenario, ClusterPolicy, VmPool or Workload")),
+        };
+        let (name, path) = rest.split_once('.').ok_or_else(|| format!("there is no path: {FORM}"))?;
+        let value = serde_saphyr::from_str(value).map_err(|_| format!("`{value}` is not a value in YAML"))?;
+        Ok(Self { text: text.to_owned(), kind, name: name.to_owned(), path: steps(path)?, value })
+    }
+}
+
+/// Splits `a.b[0]["c.d"]` into steps.
+fn steps(path: &str) -> Result<Vec<Step>, String> {
+    let mut steps = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        if let Some(inner) = rest.strip_prefix('[') {
+            let (inside, after) =
+                inner.split_once(']').ok_or_else(|| format!("`[` is not closed in `{path}`"))?;
+            let quoted = inside.strip_prefix('"').and_then(|inside| inside.strip_suffix('"'));
+            steps.push(match (quoted, inside.parse()) {
+                (Some(key), _) => Step::Key(key.to_owned()),
+                (None, Ok(index)) => Step::Index(index),
+                (None, Err(_)) => return Err(format!("`{inside}` is neither a number nor in double quotes")),
+            });
+            rest = after.strip_prefix('.').unwrap_or(after);
+        } else {
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            if end == 0 {
+                return Err(format!("a name is missing in `{path}`"));
+            }
+            steps.push(Step::Key(rest[..end].to_owned()));
+            rest = &rest[end..];
+            rest = rest.strip_prefix('.').unwrap_or(rest);
+        }
+    }
+    if steps.is_empty() { Err(format!("there is no path: {FORM}")) } else { Ok(steps) }
+}
+
+impl Set {
+    /// The change as it was written.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Changes the document of a scenario. False where it speaks of another scenario.
+    pub(crate) fn apply(&self, document: &mut Value) -> Result<bool, String> {
+        if self.kind == Kind::Scenario && document["metadata"]["name"] != self.name.as_str() {
+            return Ok(false);
+        }
+        let mut place = self.root(&mut document["spec"])?;
+        for (at, step) in self.path.iter().enumerate() {
+            place = match step {
+                Step::Key(key) => {
+                    if place.is_null() {
+                        *place = Value::Object(serde_json::Map::new());
+                    }
+                    let is_last = at + 1 == self.path.len();
+                    let map = place.as_object_mut();
+                    let map = map.ok_or_else(|| format!("there are no fields where `{key}` should be"))?;
+                    let missing = if is_last { Value::Null } else { Value::Object(serde_json::Map::new()) };
+                    map.entry(key.clone()).or_insert(missing)
+                }
+                Step::Index(index) => {
+                    let list =
+                        place.as_array_mut().ok_or_else(|| format!("there is no list before `[{index}]`"))?;
+                    let count = list.len();
+                    list.get_mut(*index)
+                        .ok_or_else(|| format!("`[{index}]` is beyond the end: there are {count}"))?
+                }
+            };
+        }
+        *place = self.value.clone();
+        Ok(true)
+    }
+
+    fn root<'a>(&self, spec: &'a mut Value) -> Result<&'a mut Value, String> {
+        let list = match self.kind {
+            Kind::Scenario => return Ok(spec),
+            Kind::ClusterPolicy => return Ok(&mut spec["policy"]),
+            Kind::VmPool => "pools",
+            Kind::Workload => "workloads",
+        };
+        let names: Vec<String> = names(&spec[list]);
+        let found =
+            spec[list].as_array_mut().into_iter().flatten().find(|one| one["name"] == self.name.as_str());
+        let found = found.ok_or_else(|| match names.is_empty() {
+            true => format!("the scenario has no {list}"),
+            false => format!("there is no `{}` among its {list}: {}", self.name, names.join(", ")),
+        })?;
+        Ok(if self.kind == Kind::VmPool { &mut found["spec"] } else { found })
+    }
+}
+
+fn names(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(|one| one["name"].as_str().map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn set(text: &str, document: &Value) -> Result<Value, String> {
+        let mut document = document.clone();
+        text.parse::<Set>()?.apply(&mut document)?;
+        Ok(document)
+    }
+
+    fn document() -> Value {
+        json!({"metadata": {"name": "day"}, "spec": {"until": "1d",
+            "pools": [{"name": "gpu", "spec": {"max": 4, "template": {"zones": ["a"]}}}],
+            "workloads": [{"name": "etl", "requests": {"cpu": "1"}}]}})
+    }
+
+    #[test]
+    fn a_field_is_set_where_it_belongs() {
+        let day = document();
+        assert_eq!(set("VmPool/gpu.max=10", &day).unwrap()["spec"]["pools"][0]["spec"]["max"], 10);
+        assert_eq!(
+            set("pool/gpu.template.zones[0]=b", &day).unwrap()["spec"]["pools"][0]["spec"]["template"]["zones"]
+                [0],
+            "b"
+        );
+        assert_eq!(
+            set("ClusterPolicy/default.limits.nodes=5", &day).unwrap()["spec"]["policy"]["limits"]["nodes"],
+            5
+        );
+        let gpus = set(r#"Workload/etl.requests["nvidia.com/gpu"]=2"#, &day).unwrap();
+        assert_eq!(gpus["spec"]["workloads"][0]["requests"]["nvidia.com/gpu"], 2);
+        assert_eq!(set("Scenario/day.until=2d", &day).unwrap()["spec"]["until"], "2d");
+        assert_eq!(set("Scenario/night.until=2d", &day).unwrap(), day);
+        assert_eq!(
+            set("Scenario/day.expect={cost: [1, 2]}", &day).unwrap()["spec"]["expect"]["cost"],
+            json!([1, 2])
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, words) in [
+            ("max=10", "there is no `/`"),
+            ("VmPool/gpu.max", "there is no `=`"),
+            ("VmPool/gpu=10", "there is no path"),
+            ("VmPool/gpu.=10", "there is no path"),
+            ("Pod/gpu.max=10", "`Pod` is not Scenario"),
+            ("VmPool/cpu.max=10", "there is no `cpu` among its pools: gpu"),
+            ("VmPool/gpu.template.zones[7]=b", "beyond the end: there are 1"),
+            ("VmPool/gpu.template.zones[x]=b", "neither a number"),
+            ("VmPool/gpu.max.deeper=1", "there are no fields where `deeper` should be"),
+            ("VmPool/gpu.a..b=1", "a name is missing"),
+            ("VmPool/gpu.max[0]=1", "there is no list"),
+            ("VmPool/gpu.max={", "is not a value"),
+        ] {
+            let told = set(text, &document()).expect_err(text);
+            assert!(told.contains(words), "{text}: {told}");
+        }
+    }
+}

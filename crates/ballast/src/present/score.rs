@@ -1,0 +1,209 @@
+//! What a simulation came to, as tables: the figures, how policies differ, and how long each workload waited.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use ballast_core::kube::Name;
+use ballast_core::units::Span;
+use ballast_sim::score::{Difference, Score, Series, Waits, compare};
+use serde::Serialize;
+
+use super::figures;
+use super::table::Table;
+
+/// A scenario that was run.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// Its name.
+    pub name: String,
+    /// Its story.
+    pub story: String,
+    /// Where its figures have to land.
+    pub expect: BTreeMap<Name, [f64; 2]>,
+    /// The currency of its money.
+    pub currency: String,
+    /// The seeds of the runs.
+    pub seeds: Vec<u64>,
+    /// How long each run lasted.
+    pub lasted: Span,
+    /// How long all runs took.
+    pub took: Duration,
+    /// Policies and their figures.
+    pub policies: Vec<Runs>,
+    /// What went on under each policy, for the first seed.
+    pub series: Vec<Series>,
+}
+
+impl Simulated {
+    /// What was run, in a line.
+    pub fn how(&self) -> String {
+        let seeds = match &self.seeds[..] {
+            [seed] => format!("seed {seed}"),
+            [first, .., last] => format!("{} seeds from {first} to {last}", self.seeds.len()),
+            [] => "no seed".to_owned(),
+        };
+        let (lasted, took) = (self.lasted, self.took.as_secs_f64());
+        format!("{}: {lasted} with {seeds}, simulated in {took:.1}s", self.name)
+    }
+}
+
+/// A policy and its runs, the same seed at the same place in each.
+#[derive(Clone, Debug, Serialize)]
+pub struct Runs {
+    /// `A`, `B`, …
+    pub letter: char,
+    /// What it is, such as the name of a file.
+    pub name: String,
+    /// One a seed.
+    pub scores: Vec<Score>,
+}
+
+/// In what a figure is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Money, in the policy's currency.
+    Money,
+    /// A part of a whole.
+    Share,
+    /// Seconds.
+    Seconds,
+    /// Anything else.
+    Number,
+}
+
+impl Unit {
+    /// The unit of a figure of a score.
+    pub fn of(figure: &str) -> Self {
+        let name = figure.split('.').next().unwrap_or_default();
+        match name {
+            "cost" | "costPerHour" | "idleCost" => Self::Money,
+            "cpuUtilisation" | "memoryUtilisation" | "gpuUtilisation" | "fragmentation" => Self::Share,
+            "meanCompletion" => Self::Seconds,
+            name if name.starts_with("pending") || name.starts_with("assembly") => Self::Seconds,
+            _ => Self::Number,
+        }
+    }
+
+    /// A value in words.
+    pub fn word(self, value: f64) -> String {
+        match self {
+            Self::Money if value.abs() >= 10_000.0 => figures::group(value.round() as i64),
+            Self::Money => format!("{value:.2}"),
+            Self::Share => format!("{:.1}%", value * 100.0),
+            Self::Seconds => seconds(value),
+            Self::Number => figures::number(value),
+        }
+    }
+}
+
+/// Seconds as people read them: `12s`, `3m20s`, `2h5m`.
+pub fn seconds(value: f64) -> String {
+    let sign = if value < 0.0 { "-" } else { "" };
+    let whole = value.abs().round() as u64;
+    let text = match whole {
+        0 if value != 0.0 => format!("{:.1}s", value.abs()),
+        0..60 => format!("{whole}s"),
+        60..3600 if whole.is_multiple_of(60) => format!("{}m", whole / 60),
+        60..3600 => format!("{}m{}s", whole / 60, whole % 60),
+        3600..86_400 => format!("{}h{}m", whole / 3600, whole / 60 % 60),
+        _ => format!("{}d{}h", whole / 86_400, whole / 3600 % 24),
+    };
+    format!("{sign}{text}")
+}
+
+/// Figures that a wide table adds to the others.
+const WIDE_ONLY: [&str; 5] = ["meanPending", "unusedLaunches", "meanCompletion", "ticks", "requests"];
+
+/// The names of the figures that are shown.
+pub fn shown(wide: bool) -> Vec<&'static str> {
+    Score::names().iter().copied().filter(|name| wide || !WIDE_ONLY.contains(name)).collect()
+}
+
+/// A figure over all seeds: its mean, and how sure it is.
+pub fn mean(runs: &Runs, figure: &str) -> Option<String> {
+    let all = compare(&runs.scores, &runs.scores, &[figure]);
+    all.differences.first().map(|same| Unit::of(figure).word(same.first))
+}
+
+/// The table of figures; with several policies, each against the first.
+pub fn figures_table(policies: &[Runs], wide: bool) -> Table {
+    let mut heads = vec!["FIGURE".to_owned()];
+    heads.extend(policies.iter().map(|policy| format!(">{}", policy.letter)));
+    heads.extend(policies.iter().skip(1).map(|policy| format!(">{} - A (95 %)", policy.letter)));
+    let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let Some(first) = policies.first() else { return table };
+    for figure in shown(wide) {
+        let mut row = vec![figure.to_owned()];
+        row.extend(policies.iter().map(|policy| mean(policy, figure).unwrap_or_default()));
+        for other in &policies[1..] {
+            let compared = compare(&first.scores, &other.scores, &[figure]);
+            row.push(compared.differences.first().map(difference).unwrap_or_default());
+        }
+        table.push(row);
+    }
+    table
+}
+
+/// A difference with its interval; a star where the interval leaves zero out.
+pub fn difference(difference: &Difference) -> String {
+    let unit = Unit::of(&difference.figure);
+    let sign = if difference.difference > 0.0 { "+" } else { "" };
+    let star = if difference.is_clear() { "*" } else { " " };
+    match difference.within {
+        Some(within) => {
+            format!("{sign}{} ± {} {star}", unit.word(difference.difference), unit.word(within))
+        }
+        None => format!("{sign}{} {star}", unit.word(difference.difference)),
+    }
+}
+
+/// How long the pods of each workload waited for a node, over all seeds.
+pub fn waits_table(policies: &[Runs]) -> Table {
+    let mut table =
+        Table::new(&["WORKLOAD", "POLICY", ">PODS", ">UNSERVED", ">P50", ">P90", ">P95", ">P99", ">MAX"]);
+    let Some(first) = policies.first().and_then(|policy| policy.scores.first()) else { return table };
+    for workload in first.pending_by_workload.keys() {
+        for policy in policies {
+            let waits: Vec<&Waits> =
+                policy.scores.iter().filter_map(|score| score.pending_by_workload.get(workload)).collect();
+            let sum = |of: fn(&Waits) -> u64| waits.iter().map(|waits| of(waits)).sum::<u64>().to_string();
+            let over = |of: fn(&Waits) -> f64| {
+                seconds(waits.iter().map(|waits| of(waits)).sum::<f64>() / waits.len().max(1) as f64)
+            };
+            table.push(vec![
+                workload.to_string(),
+                policy.letter.to_string(),
+                sum(|waits| waits.count),
+                sum(|waits| waits.unserved),
+                over(|waits| waits.p50),
+                over(|waits| waits.p90),
+                over(|waits| waits.p95),
+                over(|waits| waits.p99),
+                over(|waits| waits.max),
+            ]);
+        }
+    }
+    table
+}
+
+/// Everything, as text.
+pub fn tables(policies: &[Runs], wide: bool) -> String {
+    let mut text = String::new();
+    if policies.len() > 1 {
+        for policy in policies {
+            let _ = writeln!(text, "{}: {}", policy.letter, policy.name);
+        }
+        text.push('\n');
+    }
+    let _ = writeln!(text, "{}", figures_table(policies, wide).render());
+    let waits = waits_table(policies);
+    if !waits.is_empty() {
+        let _ = writeln!(text, "Time that pods waited for a node:\n{}", waits.render());
+    }
+    let several = policies.first().is_some_and(|policy| policy.scores.len() > 1);
+    if policies.len() > 1 && several {
+        text.push_str("* the interval leaves zero out: the policies differ beyond chance\n");
+    }
+    text
+}
