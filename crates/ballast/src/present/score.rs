@@ -44,7 +44,7 @@ impl Simulated {
             [] => "no seed".to_owned(),
         };
         let (lasted, took) = (self.lasted, self.took.as_secs_f64());
-        format!("{}: {lasted} with {seeds}, simulated in {took:.1}s", self.name)
+        format!("{}: {lasted} with {seeds}, money in {}, simulated in {took:.1}s", self.name, self.currency)
     }
 }
 
@@ -106,7 +106,9 @@ pub fn seconds(value: f64) -> String {
         0..60 => format!("{whole}s"),
         60..3600 if whole.is_multiple_of(60) => format!("{}m", whole / 60),
         60..3600 => format!("{}m{}s", whole / 60, whole % 60),
+        3600..86_400 if whole % 3600 < 60 => format!("{}h", whole / 3600),
         3600..86_400 => format!("{}h{}m", whole / 3600, whole / 60 % 60),
+        _ if whole % 86_400 < 3600 => format!("{}d", whole / 86_400),
         _ => format!("{}d{}h", whole / 86_400, whole / 3600 % 24),
     };
     format!("{sign}{text}")
@@ -120,8 +122,14 @@ pub fn shown(wide: bool) -> Vec<&'static str> {
     Score::names().iter().copied().filter(|name| wide || !WIDE_ONLY.contains(name)).collect()
 }
 
+/// Where there is nothing to tell.
+const NOTHING: &str = "·";
+
 /// A figure over all seeds: its mean, and how sure it is.
 pub fn mean(runs: &Runs, figure: &str) -> Option<String> {
+    if figure.starts_with("assembly") && runs.scores.iter().all(|score| score.assembly.count == 0) {
+        return None;
+    }
     let all = compare(&runs.scores, &runs.scores, &[figure]);
     all.differences.first().map(|same| Unit::of(figure).word(same.first))
 }
@@ -135,7 +143,7 @@ pub fn figures_table(policies: &[Runs], wide: bool) -> Table {
     let Some(first) = policies.first() else { return table };
     for figure in shown(wide) {
         let mut row = vec![figure.to_owned()];
-        row.extend(policies.iter().map(|policy| mean(policy, figure).unwrap_or_default()));
+        row.extend(policies.iter().map(|policy| mean(policy, figure).unwrap_or_else(|| NOTHING.to_owned())));
         for other in &policies[1..] {
             let compared = compare(&first.scores, &other.scores, &[figure]);
             row.push(compared.differences.first().map(difference).unwrap_or_default());
@@ -147,6 +155,9 @@ pub fn figures_table(policies: &[Runs], wide: bool) -> Table {
 
 /// A difference with its interval; a star where the interval leaves zero out.
 pub fn difference(difference: &Difference) -> String {
+    if difference.difference == 0.0 && difference.within.unwrap_or(0.0) == 0.0 {
+        return format!("{NOTHING}  ");
+    }
     let unit = Unit::of(&difference.figure);
     let sign = if difference.difference > 0.0 { "+" } else { "" };
     let star = if difference.is_clear() { "*" } else { " " };
@@ -160,8 +171,10 @@ pub fn difference(difference: &Difference) -> String {
 
 /// How long the pods of each workload waited for a node, over all seeds.
 pub fn waits_table(policies: &[Runs]) -> Table {
-    let mut table =
-        Table::new(&["WORKLOAD", "POLICY", ">PODS", ">UNSERVED", ">P50", ">P90", ">P95", ">P99", ">MAX"]);
+    let several = policies.len() > 1;
+    let mut heads = vec!["WORKLOAD", "POLICY", ">PODS", ">UNSERVED", ">P50", ">P90", ">P95", ">P99", ">MAX"];
+    heads.retain(|head| several || *head != "POLICY");
+    let mut table = Table::new(&heads);
     let Some(first) = policies.first().and_then(|policy| policy.scores.first()) else { return table };
     for workload in first.pending_by_workload.keys() {
         for policy in policies {
@@ -171,9 +184,9 @@ pub fn waits_table(policies: &[Runs]) -> Table {
             let over = |of: fn(&Waits) -> f64| {
                 seconds(waits.iter().map(|waits| of(waits)).sum::<f64>() / waits.len().max(1) as f64)
             };
-            table.push(vec![
-                workload.to_string(),
-                policy.letter.to_string(),
+            let mut row = vec![workload.to_string()];
+            row.extend(several.then(|| policy.letter.to_string()));
+            row.extend([
                 sum(|waits| waits.count),
                 sum(|waits| waits.unserved),
                 over(|waits| waits.p50),
@@ -182,6 +195,7 @@ pub fn waits_table(policies: &[Runs]) -> Table {
                 over(|waits| waits.p99),
                 over(|waits| waits.max),
             ]);
+            table.push(row);
         }
     }
     table
@@ -199,11 +213,11 @@ pub fn tables(policies: &[Runs], wide: bool) -> String {
     let _ = writeln!(text, "{}", figures_table(policies, wide).render());
     let waits = waits_table(policies);
     if !waits.is_empty() {
-        let _ = writeln!(text, "Time that pods waited for a node:\n{}", waits.render());
+        let _ = write!(text, "Time that pods waited for a node:\n{}", waits.render());
     }
     let several = policies.first().is_some_and(|policy| policy.scores.len() > 1);
     if policies.len() > 1 && several {
-        text.push_str("* the interval leaves zero out: the policies differ beyond chance\n");
+        text.push_str("\n* the interval leaves zero out: the policies differ beyond chance\n");
     }
     text
 }

@@ -15,8 +15,7 @@ pub(super) fn check_names(gate: &Gate, policies: &[Policy]) -> Result<()> {
     let known = |name: &str| {
         let (letter, figure) = split(name);
         if let Some(letter) = letter.filter(|letter| !letters.contains(letter)) {
-            let last = letters.last().copied().unwrap_or('A');
-            return Err(format!("there is no policy {letter}: they go from A to {last}"));
+            return Err(format!("there is no policy {letter}: each `--policy` adds one after A"));
         }
         // Figures of a pool or a workload are known only when it has run.
         let is_known = Score::names().contains(&figure) || figure.contains('.');
