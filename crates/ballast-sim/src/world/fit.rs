@@ -13,12 +13,14 @@ use super::World;
 use super::class::Class;
 use super::machine::{Kind, Machine};
 
-/// Whether a pod may run on nodes of a kind, as far as all of them are alike.
+/// Whether a pod may run on an empty node of a kind, as far as all of them are alike.
 pub(crate) fn fits_kind(class: &Class, kind: &Kind) -> bool {
     let spec = &class.spec;
     let selected =
         |(key, value): (&Name, &Name)| &**key == HOSTNAME_LABEL || kind.labels.get(key) == Some(value);
-    spec.node_selector.iter().all(selected)
+    class.requests.fits(&kind.room)
+        && class.need.gpus <= kind.gpus
+        && spec.node_selector.iter().all(selected)
         && bears(spec, &kind.taints)
         && (class.need.models == 0 || class.need.gpus == 0 || class.need.models & kind.model != 0)
         && (class.is_picky || affine(spec, &Name::default(), &kind.labels))
@@ -116,7 +118,7 @@ impl World {
                 let is_other = |pod: &u32| std::ptr::eq(&self.classes[self.pods[*pod].class as usize], other);
                 !self.machines.iter().any(|machine| {
                     machine.node.as_ref().is_some_and(|node| node.labels.get(term.key) == Some(domain))
-                        && machine.pods.iter().any(|pod| is_other(pod))
+                        && machine.pods.iter().any(&is_other)
                 })
             })
         })

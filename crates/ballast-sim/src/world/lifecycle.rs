@@ -65,7 +65,7 @@ impl World {
             done: Span::ZERO,
             working_since: None,
             epoch: 0,
-            waits: false,
+            is_blocked: false,
         });
         let own_work = if new.gang { None } else { new.work };
         for _ in 0..new.members {

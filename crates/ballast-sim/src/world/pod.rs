@@ -99,6 +99,6 @@ pub(crate) struct Job {
     pub(crate) working_since: Option<Time>,
     /// Of a gang: events of an earlier stretch of work are void.
     pub(crate) epoch: u32,
-    /// It is among the gangs that wait.
-    pub(crate) waits: bool,
+    /// Of a gang that waits: it found no place, and nothing helped since.
+    pub(crate) is_blocked: bool,
 }

@@ -103,7 +103,7 @@ impl World {
         let priority = Reverse(self.classes[class as usize].priority);
         self.scheduler.is_due = true;
         if self.jobs[job].gang && self.gang_scheduling {
-            self.jobs[job].waits = true;
+            self.jobs[job].is_blocked = false;
             self.scheduler.gangs.insert((priority, self.jobs[job].created.as_millis(), job));
             return;
         }
@@ -127,7 +127,6 @@ impl World {
     /// Takes a gang out of those that wait.
     pub(crate) fn dequeue_gang(&mut self, job: u32) {
         let key = self.gang_key(job);
-        self.jobs[job].waits = false;
         self.scheduler.gangs.remove(&key);
     }
 
@@ -173,7 +172,7 @@ impl World {
         let mut freed = std::mem::take(&mut self.scheduler.freed);
         freed.sort_unstable();
         freed.dedup();
-        self.schedule_gangs();
+        self.schedule_gangs(&freed);
         let classes: Vec<u32> = self.scheduler.classes.iter().map(|(_, class)| *class).collect();
         for class in classes {
             self.schedule_class(class, &freed);
@@ -207,11 +206,19 @@ impl World {
         self.scheduler.waiting[index] = queue;
     }
 
-    /// Gangs get all their members placed or none.
-    fn schedule_gangs(&mut self) {
+    /// Gangs get all their members placed or none. One that found no place is tried again when a node with more room since
+    /// can take a member.
+    fn schedule_gangs(&mut self, freed: &[u32]) {
         let gangs: Vec<u32> = self.scheduler.waiting_gangs().collect();
         for job in gangs {
             let class = self.jobs[job].class;
+            let helps = |machine: &u32| {
+                let entry = &self.machines[*machine as usize];
+                entry.rank.is_some() && self.allows(class, entry.kind as usize) && self.is_open(class, *machine)
+            };
+            if self.jobs[job].is_blocked && !freed.iter().any(helps) {
+                continue;
+            }
             let waiting: Vec<u32> =
                 self.jobs[job].pods.iter().copied().filter(|&pod| !self.pods[pod].is_bound()).collect();
             let mut placed: Vec<(u32, u32, usize)> = Vec::new();
@@ -221,6 +228,7 @@ impl World {
                 placed.push((pod, machine, device));
             }
             let all = placed.len() == waiting.len();
+            self.jobs[job].is_blocked = !all;
             for &(pod, ..) in &placed {
                 self.unreserve(pod);
             }
