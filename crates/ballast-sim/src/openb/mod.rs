@@ -5,4 +5,4 @@ mod experiment;
 mod trace;
 
 pub use experiment::{Experiment, LOAD_PERCENT, Outcome};
-pub use trace::{Node, Pod, Trace};
+pub use trace::{Node, Pod, Trace, TraceError};

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Complaint, ScenarioSpec};
+use crate::import::fill_from_openb;
+use crate::openb::{Trace, TraceError};
 use ballast_core::kube::Name;
 use ballast_core::policy::{API_VERSION, ClusterPolicySpec, VmPoolSpec};
 
@@ -32,6 +34,17 @@ pub enum ScenarioError {
     /// Some of its fields are wrong.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Fields(Vec<Complaint>),
+}
+
+/// Why the files of a scenario cannot be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum ResolveError<E> {
+    /// One cannot be read.
+    #[error("cannot read a file of the scenario")]
+    File(#[source] E),
+    /// What they hold is not a trace.
+    #[error("the files of the scenario are not a trace")]
+    Trace(#[source] TraceError),
 }
 
 /// The document as it is written.
@@ -97,6 +110,21 @@ impl Scenario {
         let pool = self.spec.pools.iter_mut().find(|pool| &*pool.name == name)?;
         pool.spec = spec;
         Some(self)
+    }
+
+    /// Reads the files that the scenario names and takes in what they hold. `read` gets a path as it is written.
+    ///
+    /// A scenario that names no files is left as it is.
+    pub fn resolve<E>(
+        mut self,
+        mut read: impl FnMut(&str) -> Result<Vec<u8>, E>,
+    ) -> Result<Self, ResolveError<E>> {
+        let Some(files) = self.spec.openb.take() else { return Ok(self) };
+        let nodes = read(&files.nodes).map_err(ResolveError::File)?;
+        let pods = read(&files.pods).map_err(ResolveError::File)?;
+        let trace = Trace::parse(&nodes, &pods).map_err(ResolveError::Trace)?;
+        fill_from_openb(&mut self.spec, &trace, &files);
+        Ok(self)
     }
 
     /// The JSON schema of the document.

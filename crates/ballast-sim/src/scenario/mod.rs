@@ -15,7 +15,7 @@ mod workload;
 pub use arrivals::Arrivals;
 pub use check::{Complaint, MachinesMax};
 pub use distribution::Distribution;
-pub use document::{Scenario, ScenarioError};
+pub use document::{ResolveError, Scenario, ScenarioError};
 pub use fault::{Fault, FaultKind, View};
 pub use pool::{Cloud, NodeGroup, ScenarioPool};
 pub use trace::{OpenbTrace, TracedJob};
@@ -125,7 +125,7 @@ impl Default for Pace {
 }
 
 /// The first Monday of 2026: a day on which daily and weekly waves begin together.
-fn monday() -> Time {
+pub(crate) fn monday() -> Time {
     Time::from_secs(1_767_571_200)
 }
 

@@ -212,6 +212,6 @@ mod tests {
         let missed = score.missed(&expected.into_iter().collect());
         let told: Vec<(&str, Option<f64>)> =
             missed.iter().map(|missed| (&*missed.figure, missed.seen)).collect();
-        assert_eq!(told, [("ads", None), ("adds", Some(3.0))]);
+        assert_eq!(told, [("adds", Some(3.0)), ("ads", None)]);
     }
 }

@@ -214,7 +214,9 @@ impl World {
             let class = self.jobs[job].class;
             let helps = |machine: &u32| {
                 let entry = &self.machines[*machine as usize];
-                entry.rank.is_some() && self.allows(class, entry.kind as usize) && self.is_open(class, *machine)
+                entry.rank.is_some()
+                    && self.allows(class, entry.kind as usize)
+                    && self.is_open(class, *machine)
             };
             if self.jobs[job].is_blocked && !freed.iter().any(helps) {
                 continue;
