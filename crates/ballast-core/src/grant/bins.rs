@@ -69,6 +69,8 @@ pub(crate) struct Bins<'a> {
     ties: FxHashMap<usize, Ties>,
     /// What was placed since the last commit, for a roll-back.
     log: Vec<Undo>,
+    /// How many nodes were opened, by pool and template.
+    opened: FxHashMap<(u32, u32), u32>,
     /// Steps that this plan may still take.
     pub(crate) steps_left: u64,
 }
@@ -110,6 +112,7 @@ impl<'a> Bins<'a> {
             terms,
             ties: FxHashMap::default(),
             log: Vec::new(),
+            opened: FxHashMap::default(),
             steps_left: steps,
         }
     }
@@ -173,6 +176,7 @@ impl<'a> Bins<'a> {
         free[Resources::GPU_WHOLE] = bin.gpus.wholly_free();
         free[Resources::GPU_SHARE] = bin.gpus.greatest_share();
         self.new_index.push(free);
+        *self.opened.entry((bin.pool, bin.template)).or_default() += 1;
         self.new.push(bin);
         let at = self.new.len() - 1;
         if !self.terms.is_empty() {
@@ -200,29 +204,19 @@ impl<'a> Bins<'a> {
         self.times(need.class, &ties, bin)
     }
 
-    /// Whether a class depends on other pods, or others on it.
-    pub(crate) fn is_tied(&mut self, class: &Class) -> bool {
-        !self.ties_of(class).is_free()
+    /// How many pods that a term means are in each domain now.
+    pub(crate) fn counts(&self, term: &crate::snapshot::PodTerm) -> crate::snapshot::Domains {
+        self.terms.meant(term)
     }
 
-    /// Why the relations of a need forbid a new node of a template now, its host left aside.
-    pub(crate) fn zone_misfit(&self, need: &Need<'_>, pool: u32, template: u32) -> Option<Misfit> {
-        if self.terms.is_empty() {
-            return None;
-        }
-        let ties = self.terms.ties(need.class);
-        let labels = &self.snapshot.pools[pool as usize].templates[template as usize].labels;
-        let domain = |key: &Name| match &**key {
-            HOSTNAME_LABEL => Some(Name::from("a new host")),
-            _ => labels.get(key).cloned(),
-        };
-        self.terms.misfit(&ties, domain)
+    /// How many nodes this plan opened in a zone of a pool.
+    pub(crate) fn opened_in(&self, pool: u32, template: u32) -> u32 {
+        self.opened.get(&(pool, template)).copied().unwrap_or(0)
     }
 
-    /// Takes the last new bin away, on which nothing was placed.
-    pub(crate) fn close_last(&mut self) {
-        self.new.pop();
-        self.new_index.pop();
+    /// Whether an instance is started by this plan already.
+    pub(crate) fn is_opened(&self, provider_id: &Name) -> bool {
+        self.new.iter().any(|bin| bin.provider_id == *provider_id)
     }
 
     /// A point to roll back to.
@@ -237,7 +231,8 @@ impl<'a> Bins<'a> {
             self.undo(undo);
         }
         while self.new.len() > new {
-            self.new.pop();
+            let bin = self.new.pop().expect("there are more than at the mark");
+            *self.opened.entry((bin.pool, bin.template)).or_default() -= 1;
             self.new_index.pop();
         }
     }

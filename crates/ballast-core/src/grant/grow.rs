@@ -10,17 +10,33 @@ use std::collections::BTreeMap;
 use super::Capacity;
 use super::bins::{Bins, NewBin};
 use super::need::Need;
+use super::parts::{Lean, Part, Parts};
 use super::room::Rooms;
 use crate::kube::Name;
 use crate::memory::Memory;
 use crate::plan::{Misfit, SkipReason};
 use crate::policy::Strategy;
-use crate::resources::{GpuDevices, Resources};
-use crate::snapshot::{HOSTNAME_LABEL, PodTerm};
+use crate::resources::{GpuDevices, GpuNeed, Resources};
+use crate::snapshot::Class;
 use crate::units::Time;
 
 /// Why pools were passed over, by need and pool.
 pub(crate) type Refusals = BTreeMap<(usize, u32), SkipReason>;
+
+/// What growing works on.
+struct Growth<'a, 'b, 'n> {
+    bins: &'a mut Bins<'b>,
+    rooms: &'a mut Rooms,
+    needs: &'a [Need<'n>],
+    now: Time,
+    gang: Option<u32>,
+    choices: Vec<Choice>,
+    /// How many units of each need an empty node of each choice would carry.
+    fits: Vec<Vec<u32>>,
+    /// What one unit of each need is worth: its share of the cheapest node full of it.
+    worth: Vec<f64>,
+    parts: Parts,
+}
 
 /// A template of a pool that could be started or made.
 #[derive(Clone, Debug)]
@@ -32,19 +48,76 @@ struct Choice {
     price: f64,
     priority: i32,
     strategy: Strategy,
-    /// Nodes that may still be taken: stopped ones first.
+    /// Instances that are off, to be started before any is made; the next is the last.
     stopped: Vec<Name>,
     creatable: bool,
 }
 
 /// What one node of a choice would carry.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Trial {
-    /// Need and units.
+    /// Part and units.
     load: Vec<(usize, u32)>,
     /// Price for what it is worth: lower is better.
     efficiency: f64,
     waste: f64,
+}
+
+/// One node that is being filled.
+struct Fill<'c> {
+    all: &'c Resources,
+    free: Resources,
+    gpus: GpuDevices,
+    /// Terms that bind on this host because of what is on it: those that a pod has, and those that mean one.
+    had: Vec<u32>,
+    meant: Vec<u32>,
+}
+
+impl<'c> Fill<'c> {
+    fn new(choice: &'c Choice) -> Self {
+        Self { all: &choice.free, free: choice.free, gpus: choice.gpus, had: Vec::new(), meant: Vec::new() }
+    }
+
+    fn free_share(&self, dimension: usize) -> f64 {
+        self.free[dimension] as f64 / self.all[dimension].max(1) as f64
+    }
+
+    /// Of which more is free.
+    fn lean(&self) -> Lean {
+        if self.free_share(Resources::CPU) >= self.free_share(Resources::MEMORY) {
+            Lean::Cpu
+        } else {
+            Lean::Memory
+        }
+    }
+
+    fn units(&self, class: &Class, part: &Part) -> u32 {
+        class.requests.times_in(&self.free).min(self.gpus.times(class.gpu)).min(part.host_cap)
+    }
+
+    fn clashes(&self, part: &Part) -> bool {
+        part.host_terms.iter().any(|term| self.meant.contains(term))
+            || part.host_meant.iter().any(|term| self.had.contains(term))
+    }
+
+    /// How many units of a class until the other resource is the one of which more is free.
+    fn until_it_leans_over(&self, class: &Class) -> u32 {
+        let share = |dimension: usize| class.requests[dimension] as f64 / self.all[dimension].max(1) as f64;
+        let gap = self.free_share(Resources::CPU) - self.free_share(Resources::MEMORY);
+        let each = share(Resources::CPU) - share(Resources::MEMORY);
+        if gap * each <= 0.0 { u32::MAX } else { (gap / each).ceil().clamp(1.0, 1e9) as u32 }
+    }
+
+    fn take(&mut self, class: &Class, part: &Part, units: u32) {
+        self.free.subtract(&class.requests, i64::from(units));
+        if class.gpu != GpuNeed::None {
+            (0..units).for_each(|_| _ = self.gpus.take(class.gpu));
+            self.free[Resources::GPU_WHOLE] = self.gpus.wholly_free();
+            self.free[Resources::GPU_SHARE] = self.gpus.greatest_share();
+        }
+        self.had.extend(&part.host_terms);
+        self.meant.extend(&part.host_meant);
+    }
 }
 
 /// Starts nodes for `left[n]` units of each need; places what they carry and lowers `left`. Returns why pools were passed
@@ -59,32 +132,192 @@ pub(crate) fn grow(
     gang: Option<u32>,
 ) -> Refusals {
     let mut refusals = Refusals::new();
-    let mut choices = choices(bins, rooms, memory, now, needs, &mut refusals);
+    let choices = choices(bins, rooms, memory, now, needs, &mut refusals);
     let fits = fits(bins, &choices, needs, &mut refusals);
     let worth = worth(&choices, &fits, needs);
-    let caps: Vec<u32> = needs.iter().map(|need| bins.host_cap(need.class)).collect();
-    let mut trials: Vec<Option<Trial>> = Vec::new();
-    for at in 0..choices.len() {
-        trials.push(try_one(bins, &choices, at, &fits, &worth, &caps, needs, left));
+    let offered: Vec<BTreeMap<Name, Vec<Name>>> =
+        (0..needs.len()).map(|need| zones(bins, &choices, &fits, needs, need)).collect();
+    let mut all = Resources::ZERO;
+    choices.iter().for_each(|choice| all.add(&choice.free, 1));
+    let parts =
+        Parts::new(bins, needs, left, &all, |need, key| offered[need].get(key).cloned().unwrap_or_default());
+    let mut growth = Growth { bins, rooms, needs, now, gang, choices, fits, worth, parts };
+    for (need, units) in growth.run() {
+        left[need] -= units;
     }
-    loop {
-        let Some(best) = best(&choices, &trials, rooms) else { break };
-        let fresh = try_one(bins, &choices, best, &fits, &worth, &caps, needs, left);
-        let worse = match (&fresh, &trials[best]) {
-            (Some(fresh), Some(old)) => fresh.efficiency > old.efficiency,
-            _ => true,
-        };
-        trials[best] = fresh;
-        if worse {
-            continue;
-        }
-        let Some(trial) = trials[best].clone() else { continue };
-        if !take(bins, rooms, &mut choices, &mut trials, best, &trial, now, needs, left, gang) {
-            trials[best] = None;
-        }
-    }
-    note_limits(rooms, &choices, &fits, left, &mut refusals);
+    growth.note_limits(left, &mut refusals);
     refusals
+}
+
+impl Growth<'_, '_, '_> {
+    /// Takes the best node as long as there is one. Returns what was placed: need and units.
+    fn run(&mut self) -> Vec<(usize, u32)> {
+        let mut placed = Vec::new();
+        let mut trials: Vec<Option<Trial>> = (0..self.choices.len()).map(|at| self.try_one(at)).collect();
+        while let Some(best) = self.best(&trials) {
+            let fresh = self.try_one(best);
+            let bound = trials[best].as_ref().map_or(0.0, |old| old.efficiency);
+            let worse = fresh.as_ref().is_none_or(|fresh| fresh.efficiency > bound);
+            trials[best] = fresh;
+            if worse {
+                continue;
+            }
+            let Some(trial) = trials[best].clone() else { continue };
+            let most = if self.alike(&trials, best) > 1 { 1 } else { u32::MAX };
+            if !self.take(best, &trial, most, &mut placed) {
+                trials[best] = None;
+            }
+        }
+        placed
+    }
+
+    /// Fills one node of a choice with what is left: the greatest first, from what leans towards the resource of which more
+    /// is free.
+    fn try_one(&self, at: usize) -> Option<Trial> {
+        let choice = &self.choices[at];
+        let mut fill = Fill::new(choice);
+        let mut trial = Trial::default();
+        let (mut from, mut carried) = ([0, 0], 0.0);
+        loop {
+            let lean = fill.lean();
+            let other = if lean == Lean::Cpu { Lean::Memory } else { Lean::Cpu };
+            let first = self.parts.next(lean, from[lean as usize], &fill.free).map(|next| (lean, next));
+            let second =
+                || self.parts.next(other, from[other as usize], &fill.free).map(|next| (other, next));
+            let Some((lean, next)) = first.or_else(second) else { break };
+            let part = &self.parts.list[next];
+            let class = self.needs[part.need].class;
+            let barred = self.fits[at][part.need] == 0 || !self.in_domain(choice, part.domain.as_ref());
+            let taken = trial.load.iter().find(|(taken, _)| *taken == next).map_or(0, |(_, units)| *units);
+            let units =
+                fill.units(class, part).min(part.left - taken).min(part.host_cap - taken.min(part.host_cap));
+            if barred || units == 0 || (taken == 0 && fill.clashes(part)) {
+                from[lean as usize] = next + 1;
+                continue;
+            }
+            let units = units.min(fill.until_it_leans_over(class));
+            fill.take(class, part, units);
+            carried += self.worth[part.need] * f64::from(units);
+            match trial.load.iter_mut().find(|(taken, _)| *taken == next) {
+                Some((_, all)) => *all += units,
+                None => trial.load.push((next, units)),
+            }
+            from[lean as usize] = next;
+        }
+        if trial.load.is_empty() {
+            return None;
+        }
+        trial.efficiency = choice.price / carried.max(1e-12);
+        trial.waste = waste(&choice.free, &fill.free);
+        Some(trial)
+    }
+
+    fn in_domain(&self, choice: &Choice, domain: Option<&(Name, Name)>) -> bool {
+        let labels =
+            &self.bins.snapshot.pools[choice.pool as usize].templates[choice.template as usize].labels;
+        domain.is_none_or(|(key, value)| labels.get(key) == Some(value))
+    }
+
+    /// The best choice that may still be taken.
+    fn best(&self, trials: &[Option<Trial>]) -> Option<usize> {
+        let open = |at: &usize| {
+            let choice = &self.choices[*at];
+            trials[*at].is_some()
+                && (choice.creatable || !choice.stopped.is_empty())
+                && self.rooms.allowance(choice.pool as usize).0 > 0
+        };
+        (0..self.choices.len()).filter(open).min_by(|&a, &b| self.compare(trials, a, b))
+    }
+
+    fn compare(&self, trials: &[Option<Trial>], a: usize, b: usize) -> Ordering {
+        let (one, other) = (&self.choices[a], &self.choices[b]);
+        let (Some(trial), Some(other_trial)) = (&trials[a], &trials[b]) else { return Ordering::Equal };
+        let by_price = || trial.efficiency.total_cmp(&other_trial.efficiency);
+        let by_waste = || trial.waste.total_cmp(&other_trial.waste);
+        let by_priority = || other.priority.cmp(&one.priority);
+        let by_strategy = match one.strategy {
+            Strategy::Price => by_price(),
+            Strategy::LeastWaste => by_waste().then_with(by_price),
+            Strategy::Priority => by_priority().then_with(by_price),
+        };
+        let size = |choice: &Choice| self.rooms.pools[choice.pool as usize].size;
+        by_strategy
+            .then_with(|| one.stopped.is_empty().cmp(&other.stopped.is_empty()))
+            .then_with(by_waste)
+            // Alike pools and zones grow evenly.
+            .then_with(|| size(one).cmp(&size(other)))
+            .then_with(|| {
+                self.bins
+                    .opened_in(one.pool, one.template)
+                    .cmp(&self.bins.opened_in(other.pool, other.template))
+            })
+            .then(a.cmp(&b))
+    }
+
+    /// Takes nodes of a choice, at most `most`, as long as each would carry the same. Returns whether one was taken.
+    fn take(&mut self, at: usize, trial: &Trial, most: u32, placed: &mut Vec<(usize, u32)>) -> bool {
+        let same =
+            trial.load.iter().map(|&(part, units)| self.parts.list[part].left / units).min().unwrap_or(0);
+        let pool = self.choices[at].pool as usize;
+        let supply =
+            if self.choices[at].creatable { u32::MAX } else { self.choices[at].stopped.len() as u32 };
+        let count = most.min(same).min(self.rooms.allowance(pool).0).min(supply);
+        for _ in 0..count {
+            let bin = self.new_bin(at);
+            let bin = self.bins.open(bin);
+            for &(part, units) in &trial.load {
+                let need = self.parts.list[part].need;
+                self.bins.take_on_new(&self.needs[need], bin, units);
+                self.parts.take(part, units);
+                placed.push((need, units));
+            }
+            self.rooms.take(pool, 1);
+        }
+        count > 0
+    }
+
+    /// How many choices would carry the same for the same price.
+    fn alike(&self, trials: &[Option<Trial>], at: usize) -> usize {
+        let same = |other: &usize| {
+            trials[*other] == trials[at] && self.choices[*other].price == self.choices[at].price
+        };
+        (0..self.choices.len()).filter(same).count()
+    }
+
+    fn new_bin(&mut self, at: usize) -> NewBin {
+        let choice = &mut self.choices[at];
+        let entry = &self.bins.snapshot.pools[choice.pool as usize];
+        let ready_at = self.now + entry.spec.times.boot;
+        let (capacity, name, id) = match choice.stopped.pop() {
+            Some(id) => (Capacity::Stopped, entry.instances[&id].name.clone(), id),
+            None => (
+                Capacity::Creatable,
+                format!("{}+{}", entry.name, self.bins.new.len()).into(),
+                Name::default(),
+            ),
+        };
+        let mut bin = NewBin::new(choice.pool, choice.template, capacity, name, ready_at, choice.gpus);
+        (bin.provider_id, bin.gang) = (id, self.gang);
+        bin
+    }
+
+    /// Notes the limit that bound for needs that are left though a pool fits them.
+    fn note_limits(&self, left: &[u32], refusals: &mut Refusals) {
+        for (choice, row) in self.choices.iter().zip(&self.fits) {
+            let (allowed, limit) = self.rooms.allowance(choice.pool as usize);
+            for (need, &times) in row.iter().enumerate() {
+                if left[need] == 0 || times == 0 {
+                    continue;
+                }
+                let reason = match limit.clone() {
+                    Some(limit) if allowed == 0 => SkipReason::AtLimit { limit },
+                    _ if !choice.creatable => SkipReason::NothingToStart,
+                    _ => SkipReason::DoesNotFit { misfit: Misfit::TopologySpread },
+                };
+                refusals.entry((need, choice.pool)).or_insert(reason);
+            }
+        }
+    }
 }
 
 /// Every template that may be started or made now.
@@ -100,37 +333,33 @@ fn choices(
     for (pool, entry) in bins.snapshot.pools.iter().enumerate() {
         let room = &rooms.pools[pool];
         let mut refused = room.closed.clone();
-        let mut offered = false;
-        if refused.is_none() {
-            for (template, new) in entry.templates.iter().enumerate() {
-                if let Some(back_off) = memory.ledger.backed_off(&entry.name, &new.zone, now) {
-                    refused = Some(SkipReason::BackOff { class: back_off.class, until: back_off.until });
-                    continue;
-                }
-                let here = |id: &&Name| entry.instances[*id].zone == new.zone || entry.templates.len() == 1;
-                let stopped: Vec<Name> = room.stopped.iter().filter(here).cloned().rev().collect();
-                if stopped.is_empty() && !entry.spec.create {
-                    refused = refused.or(Some(SkipReason::NothingToStart));
-                    continue;
-                }
-                offered = true;
-                choices.push(Choice {
-                    pool: pool as u32,
-                    template: template as u32,
-                    free: new.free,
-                    gpus: new.gpus,
-                    price: room.price.as_f64().max(1e-6),
-                    priority: entry.spec.priority,
-                    strategy: entry.spec.strategy,
-                    stopped,
-                    creatable: entry.spec.create,
-                });
+        let before = choices.len();
+        for (template, new) in entry.templates.iter().enumerate().filter(|_| room.closed.is_none()) {
+            if let Some(back_off) = memory.ledger.backed_off(&entry.name, &new.zone, now) {
+                refused = Some(SkipReason::BackOff { class: back_off.class, until: back_off.until });
+                continue;
             }
+            let here = |id: &&Name| entry.instances[*id].zone == new.zone || entry.templates.len() == 1;
+            let used = |id: &&Name| !bins.is_opened(id);
+            let stopped: Vec<Name> = room.stopped.iter().filter(here).filter(used).cloned().rev().collect();
+            if stopped.is_empty() && !entry.spec.create {
+                refused = refused.or(Some(SkipReason::NothingToStart));
+                continue;
+            }
+            choices.push(Choice {
+                pool: pool as u32,
+                template: template as u32,
+                free: new.free,
+                gpus: new.gpus,
+                price: room.price.as_f64().max(1e-6),
+                priority: entry.spec.priority,
+                strategy: entry.spec.strategy,
+                stopped,
+                creatable: entry.spec.create,
+            });
         }
-        if let (false, Some(reason)) = (offered, refused) {
-            for need in 0..needs.len() {
-                refusals.insert((need, pool as u32), reason.clone());
-            }
+        if let (true, Some(reason)) = (choices.len() == before, refused) {
+            refusals.extend((0..needs.len()).map(|need| ((need, pool as u32), reason.clone())));
         }
     }
     choices
@@ -160,10 +389,8 @@ fn fits(
     }
     // A pool that fits in one zone is not refused because of another.
     for (row, choice) in fits.iter().zip(choices) {
-        for (at, &times) in row.iter().enumerate() {
-            if times > 0 {
-                refusals.remove(&(at, choice.pool));
-            }
+        for (at, _) in row.iter().enumerate().filter(|(_, times)| **times > 0) {
+            refusals.remove(&(at, choice.pool));
         }
     }
     fits
@@ -176,7 +403,6 @@ fn room_misfit(bins: &Bins<'_>, need: &Need<'_>, free: &Resources) -> Misfit {
     }
 }
 
-/// What one unit of each need is worth: its share of the cheapest node full of it.
 fn worth(choices: &[Choice], fits: &[Vec<u32>], needs: &[Need<'_>]) -> Vec<f64> {
     let worth_of = |need: usize| {
         let shares = choices.iter().zip(fits).filter(|(_, row)| row[need] > 0);
@@ -185,196 +411,37 @@ fn worth(choices: &[Choice], fits: &[Vec<u32>], needs: &[Need<'_>]) -> Vec<f64> 
     (0..needs.len()).map(worth_of).collect()
 }
 
-/// Fills one node of a choice with what is left, the greatest first.
-#[expect(clippy::too_many_arguments, reason = "the inner loop; a struct would only rename the arguments")]
-fn try_one(
+/// For each topology key that a need's relations name, the values that nodes which could be started for it would have.
+fn zones(
     bins: &Bins<'_>,
     choices: &[Choice],
-    at: usize,
     fits: &[Vec<u32>],
-    worth: &[f64],
-    caps: &[u32],
     needs: &[Need<'_>],
-    left: &[u32],
-) -> Option<Trial> {
-    let choice = &choices[at];
-    let mut free = choice.free;
-    let mut gpus = choice.gpus;
-    let mut hosts: Vec<(&PodTerm, u32)> = Vec::new();
-    let mut trial = Trial::default();
-    let mut carried = 0.0;
-    for (need_at, need) in needs.iter().enumerate() {
-        if left[need_at] == 0 || fits[at][need_at] == 0 {
+    need: usize,
+) -> BTreeMap<Name, Vec<Name>> {
+    let relations = &needs[need].class.relations;
+    let mut zones: BTreeMap<Name, Vec<Name>> = BTreeMap::new();
+    for term in relations.near.iter().chain(relations.spread.iter().map(|spread| &spread.pods)) {
+        if zones.contains_key(&term.key) {
             continue;
         }
-        let room = need.class.requests.times_in(&free).min(gpus.times(need.class.gpu));
-        let units = room.min(left[need_at]).min(caps[need_at]).min(host_room(need, &hosts));
-        if units == 0 || !zone_allows(bins, need, choice) {
-            continue;
-        }
-        free.subtract(&need.class.requests, i64::from(units));
-        for _ in 0..units {
-            gpus.take(need.class.gpu);
-        }
-        hosts.extend(host_terms(need).map(|term| (term, units)));
-        carried += worth[need_at] * f64::from(units);
-        trial.load.push((need_at, units));
+        let fitting = choices.iter().zip(fits).filter(|(_, row)| row[need] > 0);
+        let label = |choice: &Choice| {
+            let template = &bins.snapshot.pools[choice.pool as usize].templates[choice.template as usize];
+            template.labels.get(&term.key).cloned()
+        };
+        let mut values: Vec<Name> = fitting.filter_map(|(choice, _)| label(choice)).collect();
+        values.sort();
+        values.dedup();
+        zones.insert(term.key.clone(), values);
     }
-    if trial.load.is_empty() {
-        return None;
-    }
-    trial.efficiency = choice.price / carried.max(1e-12);
-    trial.waste = waste(&choice.free, &free);
-    Some(trial)
+    zones
 }
 
+/// The unused share of a node, CPU and memory alike.
 fn waste(all: &Resources, free: &Resources) -> f64 {
     let share = |dimension: usize| {
         if all[dimension] > 0 { free[dimension].max(0) as f64 / all[dimension] as f64 } else { 0.0 }
     };
     (share(Resources::CPU) + share(Resources::MEMORY)) / 2.0
-}
-
-/// Terms of a need that bind on one host.
-fn host_terms<'n>(need: &Need<'n>) -> impl Iterator<Item = &'n PodTerm> {
-    let relations = &need.class.relations;
-    let terms = relations.away.iter().chain(relations.spread.iter().map(|spread| &spread.pods));
-    terms.filter(|term| &*term.key == HOSTNAME_LABEL)
-}
-
-/// How many more units the ties to what is already on the host allow.
-fn host_room(need: &Need<'_>, hosts: &[(&PodTerm, u32)]) -> u32 {
-    let taken = hosts
-        .iter()
-        .any(|(term, _)| term.matches(&need.class.key) || host_terms(need).any(|own| own == *term));
-    if taken { 0 } else { u32::MAX }
-}
-
-/// Whether the relations of a need allow the zone of a choice now.
-fn zone_allows(bins: &Bins<'_>, need: &Need<'_>, choice: &Choice) -> bool {
-    bins.zone_misfit(need, choice.pool, choice.template).is_none()
-}
-
-/// The best choice that may still be taken.
-fn best(choices: &[Choice], trials: &[Option<Trial>], rooms: &Rooms) -> Option<usize> {
-    let open = |at: &usize| {
-        let choice = &choices[*at];
-        trials[*at].is_some()
-            && (choice.creatable || !choice.stopped.is_empty())
-            && rooms.allowance(choice.pool as usize).0 > 0
-    };
-    (0..choices.len()).filter(open).min_by(|&a, &b| compare(choices, trials, rooms, a, b))
-}
-
-fn compare(choices: &[Choice], trials: &[Option<Trial>], rooms: &Rooms, a: usize, b: usize) -> Ordering {
-    let (one, other) = (&choices[a], &choices[b]);
-    let (Some(trial), Some(other_trial)) = (&trials[a], &trials[b]) else { return Ordering::Equal };
-    let by_price = || trial.efficiency.total_cmp(&other_trial.efficiency);
-    let by_waste = || trial.waste.total_cmp(&other_trial.waste);
-    let by_priority = || other.priority.cmp(&one.priority);
-    let by_strategy = match one.strategy {
-        Strategy::Price => by_price(),
-        Strategy::LeastWaste => by_waste().then_with(by_price),
-        Strategy::Priority => by_priority().then_with(by_price),
-    };
-    by_strategy
-        .then_with(|| one.stopped.is_empty().cmp(&other.stopped.is_empty()))
-        .then_with(by_waste)
-        // Alike pools and zones grow evenly.
-        .then_with(|| rooms.pools[one.pool as usize].size.cmp(&rooms.pools[other.pool as usize].size))
-        .then(a.cmp(&b))
-}
-
-/// Takes nodes of a choice as long as each would carry the same. Returns whether one was taken.
-#[expect(clippy::too_many_arguments, reason = "one step of `grow`, split off for its length")]
-fn take(
-    bins: &mut Bins<'_>,
-    rooms: &mut Rooms,
-    choices: &mut [Choice],
-    trials: &mut [Option<Trial>],
-    at: usize,
-    trial: &Trial,
-    now: Time,
-    needs: &[Need<'_>],
-    left: &mut [u32],
-    gang: Option<u32>,
-) -> bool {
-    let same = trial.load.iter().map(|&(need, units)| left[need] / units).min().unwrap_or(0);
-    let tied = alike(choices, trials, at);
-    let tied_needs = trial.load.iter().any(|&(need, _)| bins.is_tied(needs[need].class));
-    let most = if tied > 1 || tied_needs { 1 } else { same };
-    let choice = &mut choices[at];
-    let pool = choice.pool as usize;
-    let supply = if choice.creatable { u32::MAX } else { choice.stopped.len() as u32 };
-    let count = most.min(rooms.allowance(pool).0).min(supply);
-    let mut taken = 0;
-    for _ in 0..count {
-        let bin = bins.open(new_bin(bins, choice, now, gang));
-        let mut carried = false;
-        for &(need, units) in &trial.load {
-            let units = units.min(bins.times_on(&needs[need], super::Bin::New(bin)));
-            if units > 0 {
-                bins.take_on_new(&needs[need], bin, units);
-                left[need] -= units;
-                carried = true;
-            }
-        }
-        if !carried {
-            bins.close_last();
-            break;
-        }
-        rooms.take(pool, 1);
-        taken += 1;
-    }
-    taken > 0
-}
-
-/// How many choices would carry the same for the same price.
-fn alike(choices: &[Choice], trials: &[Option<Trial>], at: usize) -> usize {
-    let Some(trial) = &trials[at] else { return 1 };
-    let same = |other: usize| {
-        trials[other].as_ref().is_some_and(|t| t.efficiency == trial.efficiency && t.load == trial.load)
-            && choices[other].price == choices[at].price
-    };
-    (0..choices.len()).filter(|&other| same(other)).count()
-}
-
-fn new_bin(bins: &Bins<'_>, choice: &mut Choice, now: Time, gang: Option<u32>) -> NewBin {
-    let entry = &bins.snapshot.pools[choice.pool as usize];
-    let ready_at = now + entry.spec.times.boot;
-    match choice.stopped.pop() {
-        Some(id) => {
-            let name = entry.instances[&id].name.clone();
-            let mut bin =
-                NewBin::new(choice.pool, choice.template, Capacity::Stopped, name, ready_at, choice.gpus);
-            bin.provider_id = id;
-            bin.gang = gang;
-            bin
-        }
-        None => {
-            let name = format!("{}+{}", entry.name, bins.new.len()).into();
-            let mut bin =
-                NewBin::new(choice.pool, choice.template, Capacity::Creatable, name, ready_at, choice.gpus);
-            bin.gang = gang;
-            bin
-        }
-    }
-}
-
-/// Notes the limit that bound for needs that are left though a pool fits them.
-fn note_limits(rooms: &Rooms, choices: &[Choice], fits: &[Vec<u32>], left: &[u32], refusals: &mut Refusals) {
-    for (choice, row) in choices.iter().zip(fits) {
-        let (allowed, limit) = rooms.allowance(choice.pool as usize);
-        for (need, &times) in row.iter().enumerate() {
-            if left[need] == 0 || times == 0 {
-                continue;
-            }
-            let reason = match limit.clone() {
-                Some(limit) if allowed == 0 => SkipReason::AtLimit { limit },
-                _ if !choice.creatable => SkipReason::NothingToStart,
-                _ => SkipReason::DoesNotFit { misfit: Misfit::TopologySpread },
-            };
-            refusals.entry((need, choice.pool)).or_insert(reason);
-        }
-    }
 }

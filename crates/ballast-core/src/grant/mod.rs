@@ -9,10 +9,11 @@ mod bins;
 pub(crate) mod elastic;
 mod grow;
 mod need;
+mod parts;
 mod relations;
 mod room;
 
-pub(crate) use bins::{Bin, Bins, NewBin, Scratch};
+pub(crate) use bins::{Bins, NewBin, Scratch};
 pub(crate) use grow::{Refusals, grow};
 pub(crate) use need::{Need, Placement, Tier};
 pub(crate) use room::{Room, Rooms};

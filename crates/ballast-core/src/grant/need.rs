@@ -54,14 +54,13 @@ impl Need<'_> {
             let r = &need.class.requests;
             (need.class.gpu.milli(), r[0], r[1], r[3])
         };
-        let name = |need: &Self| {
-            let key = &need.class.key;
-            (key.namespace.clone(), key.owner.clone(), key.labels.clone())
-        };
+        let (own, others) = (&self.class.key, &other.class.key);
         (self.tier.cmp(&other.tier))
             .then(other.priority.cmp(&self.priority))
             .then(size(other).cmp(&size(self)))
-            .then_with(|| name(self).cmp(&name(other)))
+            .then_with(|| own.namespace.cmp(&others.namespace))
+            .then_with(|| own.owner.cmp(&others.owner))
+            .then_with(|| own.labels.cmp(&others.labels))
             .then(self.wish.cmp(&other.wish))
     }
 }

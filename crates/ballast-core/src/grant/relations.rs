@@ -142,6 +142,11 @@ impl Terms {
         }
     }
 
+    /// How many pods that a term means are in each domain now.
+    pub(super) fn meant(&self, term: &PodTerm) -> Domains {
+        self.numbers.get(term).map(|&at| self.states[at].meant.clone()).unwrap_or_default()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.states.is_empty()
     }

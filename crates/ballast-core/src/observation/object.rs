@@ -53,6 +53,10 @@ pub enum ObjectKind {
 
 /// One change of a Kubernetes object, as a watch tells it.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all changes are applied objects; a box for each would cost more"
+)]
 pub enum Change {
     /// It was made or changed; this is its whole new state.
     Applied(Object),

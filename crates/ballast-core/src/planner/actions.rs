@@ -24,13 +24,17 @@ pub(super) fn launches(
     let waiting: u32 = wishes.wishes.iter().map(|wish| wish.pending).sum();
     let age = source_age(snapshot, ObjectKind::Pod, now);
     let mut number = memory.ledger.launches_made;
-    let mut actions = Vec::new();
+    let [absent, stopped, running, pods, pending] =
+        ["Absent", "Stopped", "Running", "pods", "pending"].map(Name::from);
+    let nothing = Name::default();
+    let mut actions = Vec::with_capacity(bins.new.len() - starting);
     for bin in &bins.new[starting..] {
         let pool = &snapshot.pools[bin.pool as usize];
         let zone = pool.templates[bin.template as usize].zone.clone();
         number += 1;
         let make = bin.capacity == Capacity::Creatable;
-        let name = if make { format!("{}-{number}", pool.name).into() } else { bin.name.clone() };
+        let token: Name = format!("{}-{number}", pool.name).into();
+        let name = if make { token.clone() } else { bin.name.clone() };
         let units = bin.units();
         let waits = bin.load.iter().any(|&(wish, _)| wishes.wishes[wish].pending > 0);
         let (code, message) = match (units, bin.gang) {
@@ -49,27 +53,29 @@ pub(super) fn launches(
             ),
         };
         let inputs = vec![
-            Input { name: "pods".into(), value: units.into(), age_seconds: age },
-            Input { name: "pending".into(), value: waiting.into(), age_seconds: age },
+            Input { name: pods.clone(), value: units.into(), age_seconds: age },
+            Input { name: pending.clone(), value: waiting.into(), age_seconds: age },
         ];
         actions.push(Action {
             id: ActionId(0),
             kind: if make { ActionKind::CreateInstance } else { ActionKind::StartInstance },
             target: Target {
                 kind: TargetKind::Instance,
-                namespace: Name::default(),
+                namespace: nothing.clone(),
                 name,
-                uid: Name::default(),
+                uid: nothing.clone(),
                 provider_id: bin.provider_id.clone(),
                 pool: pool.name.clone(),
                 zone,
             },
-            from: if make { "Absent" } else { "Stopped" }.into(),
-            to: "Running".into(),
+            from: if make { absent.clone() } else { stopped.clone() },
+            to: running.clone(),
             precondition: Precondition {
-                instance_state: if make { "" } else { "Stopped" }.into(),
-                token: format!("{}-{number}", pool.name).into(),
-                ..Precondition::default()
+                instance_state: if make { nothing.clone() } else { stopped.clone() },
+                token,
+                uid: nothing.clone(),
+                resource_version: nothing.clone(),
+                displaces: Vec::new(),
             },
             after: Vec::new(),
             reason: Reason { code, message, inputs, limit: None },

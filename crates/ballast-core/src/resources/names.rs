@@ -16,9 +16,17 @@ pub enum Dimension {
 }
 
 /// The resource names of one cluster, in the order in which they were met.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceNames {
+    fixed: [Name; Resources::FIRST_EXTENDED],
     extended: Vec<Name>,
+}
+
+impl Default for ResourceNames {
+    fn default() -> Self {
+        let fixed = ["cpu", "memory", "pods", "ephemeral-storage", "gpu", "gpu share"];
+        Self { fixed: fixed.map(Name::from), extended: Vec::new() }
+    }
 }
 
 /// Whether a resource name stands for whole GPU devices.
@@ -56,16 +64,7 @@ impl ResourceNames {
 
     /// The name of a dimension.
     pub fn name(&self, dimension: usize) -> Name {
-        match dimension {
-            Resources::CPU => "cpu".into(),
-            Resources::MEMORY => "memory".into(),
-            Resources::PODS => "pods".into(),
-            Resources::STORAGE => "ephemeral-storage".into(),
-            Resources::GPU_WHOLE => "gpu".into(),
-            Resources::GPU_SHARE => "gpu share".into(),
-            extended => {
-                self.extended.get(extended - Resources::FIRST_EXTENDED).cloned().unwrap_or_else(|| "?".into())
-            }
-        }
+        let extended = || self.extended.get(dimension - Resources::FIRST_EXTENDED);
+        self.fixed.get(dimension).or_else(extended).cloned().unwrap_or_default()
     }
 }

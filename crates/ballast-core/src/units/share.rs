@@ -66,7 +66,7 @@ impl FromStr for Share {
 
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 % 10 == 0 {
+        if self.0.is_multiple_of(10) {
             write!(f, "{}%", self.0 / 10)
         } else {
             write!(f, "{}.{}%", self.0 / 10, self.0 % 10)

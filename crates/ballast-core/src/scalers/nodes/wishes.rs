@@ -193,13 +193,12 @@ impl NodeWishes {
 
 /// Classes that wait, in an order that does not depend on which was seen first.
 fn in_order(snapshot: &Snapshot) -> Vec<u32> {
-    let name = |slot: u32| {
-        let first = snapshot.pending[&slot].first();
-        (&snapshot.class(slot).key.namespace, first.map(|(_, name, _)| name))
-    };
-    let mut slots: Vec<u32> = snapshot.pending.keys().copied().collect();
-    slots.sort_by(|&a, &b| name(a).cmp(&name(b)));
-    slots
+    let mut slots: Vec<(&Name, Option<&Name>, u32)> = Vec::with_capacity(snapshot.pending.len());
+    for (&slot, queue) in &snapshot.pending {
+        slots.push((&snapshot.class(slot).key.namespace, queue.first().map(|(_, name, _)| name), slot));
+    }
+    slots.sort_unstable();
+    slots.into_iter().map(|(_, _, slot)| slot).collect()
 }
 
 /// Pods of a class, as the report speaks of them.

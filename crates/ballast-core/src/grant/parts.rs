@@ -1,0 +1,203 @@
+//! Parts: what is left of each need, split by zone where relations between pods ask for it.
+//!
+//! An even spread is kept by giving each zone its number before nodes are chosen; pods that want to be near each other get
+//! one zone. Nodes can then be filled without looking at other zones.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::bins::Bins;
+use super::need::Need;
+use crate::kube::Name;
+use crate::resources::{DIMENSIONS, Resources};
+use crate::snapshot::{HOSTNAME_LABEL, NodeIndex, PodTerm};
+
+/// Units of a need that go to one zone, or to any.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// The need.
+    pub need: usize,
+    /// Where: label key and value.
+    pub domain: Option<(Name, Name)>,
+    /// Units that are left.
+    pub left: u32,
+    /// The most of it that one host may carry.
+    pub host_cap: u32,
+    /// Numbers of its terms that bind on one host.
+    pub host_terms: Vec<u32>,
+    /// Numbers of the terms that bind on one host and mean pods of this kind.
+    pub host_meant: Vec<u32>,
+}
+
+/// All parts, the greatest first, with an index for "which is the next that fits into this", for parts that lean towards
+/// CPU and for those that lean towards memory apart: filling from both keeps a node balanced.
+pub(super) struct Parts {
+    pub list: Vec<Part>,
+    indexes: [NodeIndex; 2],
+}
+
+/// What a part would use more of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lean {
+    Cpu = 0,
+    Memory = 1,
+}
+
+/// A leaf that fits nowhere.
+const GONE: i64 = i64::MIN / 2;
+
+impl Parts {
+    /// Splits what is left of each need. `offered` is what all nodes that could be started have together; `zones` gives the values of a label key among the nodes that could be started for it.
+    pub(super) fn new(
+        bins: &mut Bins<'_>,
+        needs: &[Need<'_>],
+        left: &[u32],
+        offered: &Resources,
+        zones: impl Fn(usize, &Name) -> Vec<Name>,
+    ) -> Self {
+        let mut splitter = Splitter::default();
+        let mut list = Vec::new();
+        for (at, need) in needs.iter().enumerate() {
+            splitter.split(bins, at, need, left[at], &zones, &mut list);
+        }
+        let leans = leans(needs, &list, offered);
+        let leaves = list.len().next_power_of_two().max(1);
+        let leaf = |at: usize, lean: Lean| match list.get(at) {
+            Some(part) if part.left > 0 && leans[at] == lean => negated(&needs[part.need].class.requests),
+            _ => gone(),
+        };
+        let indexes =
+            [Lean::Cpu, Lean::Memory].map(|lean| NodeIndex::build((0..leaves).map(|at| leaf(at, lean))));
+        Self { list, indexes }
+    }
+
+    /// The first part of a lean from `from` on with units left that fit into `free`.
+    pub(super) fn next(&self, lean: Lean, from: usize, free: &Resources) -> Option<usize> {
+        self.indexes[lean as usize].next_fit(from, &negated(free), |_| true)
+    }
+
+    /// Takes units of a part.
+    pub(super) fn take(&mut self, at: usize, units: u32) {
+        self.list[at].left -= units;
+        if self.list[at].left == 0 {
+            self.indexes.iter_mut().for_each(|index| index.set(at, gone()));
+        }
+    }
+}
+
+/// What each part would use more of, on a node like those that could be started.
+fn leans(needs: &[Need<'_>], list: &[Part], offered: &Resources) -> Vec<Lean> {
+    let lean = |part: &Part| {
+        let requests = &needs[part.need].class.requests;
+        let of_cpu = requests[Resources::CPU] as f64 * offered[Resources::MEMORY] as f64;
+        let of_memory = requests[Resources::MEMORY] as f64 * offered[Resources::CPU] as f64;
+        if of_cpu >= of_memory { Lean::Cpu } else { Lean::Memory }
+    };
+    list.iter().map(lean).collect()
+}
+
+fn negated(resources: &Resources) -> Resources {
+    let mut negated = Resources::ZERO;
+    for dimension in 0..DIMENSIONS {
+        negated[dimension] = -resources[dimension];
+    }
+    negated
+}
+
+fn gone() -> Resources {
+    let mut gone = Resources::ZERO;
+    for dimension in 0..DIMENSIONS {
+        gone[dimension] = GONE;
+    }
+    gone
+}
+
+/// What was given to each zone so far, over all needs that share a term.
+#[derive(Default)]
+struct Splitter<'n> {
+    given: FxHashMap<&'n PodTerm, BTreeMap<Name, u32>>,
+    hosts: Vec<&'n PodTerm>,
+}
+
+impl<'n> Splitter<'n> {
+    fn split(
+        &mut self,
+        bins: &mut Bins<'_>,
+        at: usize,
+        need: &Need<'n>,
+        left: u32,
+        zones: &impl Fn(usize, &Name) -> Vec<Name>,
+        list: &mut Vec<Part>,
+    ) {
+        let host_terms = self.host_terms(need);
+        let host_meant = self.host_meant(need);
+        let host_cap = bins.host_cap(need.class);
+        let part = |domain: Option<(Name, Name)>, left: u32| Part {
+            need: at,
+            domain,
+            left,
+            host_cap,
+            host_terms: host_terms.clone(),
+            host_meant: host_meant.clone(),
+        };
+        let relations = &need.class.relations;
+        let wide = |term: &&PodTerm| &*term.key != HOSTNAME_LABEL;
+        let spread = relations.spread.iter().map(|spread| &spread.pods).find(wide);
+        let near = relations.near.iter().find(wide);
+        let Some(term) = near.or(spread) else {
+            list.push(part(None, left));
+            return;
+        };
+        let given = self.given.entry(term).or_insert_with(|| {
+            let mut given = bins.counts(term);
+            for zone in zones(at, &term.key) {
+                given.entry(zone).or_default();
+            }
+            given
+        });
+        let offered = zones(at, &term.key);
+        if near.is_some() {
+            // Where the others are; else where the fewest are, so that groups do not crowd one zone.
+            let there = offered.iter().find(|zone| given.get(*zone).is_some_and(|&count| count > 0));
+            if let Some(zone) = there.or(offered.first()).cloned() {
+                *given.entry(zone.clone()).or_default() += left;
+                list.push(part(Some((term.key.clone(), zone)), left));
+            }
+            return;
+        }
+        let mut shares: BTreeMap<Name, u32> = BTreeMap::new();
+        for _ in 0..left {
+            // The emptiest zone comes next; where it cannot be served, nothing more can be placed evenly.
+            let Some((zone, count)) = given.iter_mut().min_by_key(|(_, count)| **count) else { break };
+            if !offered.contains(zone) {
+                break;
+            }
+            *count += 1;
+            *shares.entry(zone.clone()).or_default() += 1;
+        }
+        for (zone, units) in shares {
+            list.push(part(Some((term.key.clone(), zone)), units));
+        }
+    }
+
+    fn host_terms(&mut self, need: &Need<'n>) -> Vec<u32> {
+        let relations = &need.class.relations;
+        let terms = relations.away.iter().chain(relations.spread.iter().map(|spread| &spread.pods));
+        let terms: Vec<&PodTerm> = terms.filter(|term| &*term.key == HOSTNAME_LABEL).collect();
+        terms.into_iter().map(|term| self.number(term)).collect()
+    }
+
+    fn host_meant(&self, need: &Need<'_>) -> Vec<u32> {
+        let meant = |at: &usize| self.hosts[*at].matches(&need.class.key);
+        (0..self.hosts.len()).filter(meant).map(|at| at as u32).collect()
+    }
+
+    fn number(&mut self, term: &'n PodTerm) -> u32 {
+        let known = self.hosts.iter().position(|known| *known == term);
+        known.unwrap_or_else(|| {
+            self.hosts.push(term);
+            self.hosts.len() - 1
+        }) as u32
+    }
+}
