@@ -1,5 +1,6 @@
 //! Benchmarks of the planner. `cargo xtask bench` runs them; each figure is a JSON row on standard output.
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and its arguments")]
+#![expect(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 #![expect(clippy::print_stdout, reason = "rows go to standard output")]
 
 mod cases;
