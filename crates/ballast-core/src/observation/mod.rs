@@ -1,8 +1,11 @@
 //! What was seen: one outside system said this, then. An observation never decides anything.
 
+pub mod bodies;
+mod document;
 mod instances;
 mod object;
 
+pub use document::ObservationSpec;
 pub use instances::{Instance, InstanceState};
 pub use object::{Change, Object, ObjectKey, ObjectKind};
 

@@ -1,7 +1,8 @@
 //! Kubernetes objects as the engine takes them in.
 
 use crate::kube::{
-    DaemonSet, Name, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass,
+    DaemonSet, Meta, Name, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
+    PriorityClass,
 };
 use crate::policy::{ClusterPolicy, VmPool};
 
@@ -89,6 +90,18 @@ impl ObjectKind {
         Self::VmPool,
     ];
 
+    /// Whether objects of this kind live in a namespace.
+    pub fn is_namespaced(self) -> bool {
+        match self {
+            Self::Pod | Self::PodDisruptionBudget | Self::PersistentVolumeClaim | Self::DaemonSet => true,
+            Self::Node
+            | Self::PersistentVolume
+            | Self::PriorityClass
+            | Self::ClusterPolicy
+            | Self::VmPool => false,
+        }
+    }
+
     /// Its name in the API.
     pub fn name(self) -> &'static str {
         match self {
@@ -118,6 +131,43 @@ impl Object {
             Self::PriorityClass(_) => ObjectKind::PriorityClass,
             Self::ClusterPolicy(_) => ObjectKind::ClusterPolicy,
             Self::VmPool(_) => ObjectKind::VmPool,
+        }
+    }
+
+    /// Its metadata; documents of ours have only a name.
+    pub fn meta(&self) -> Option<&Meta> {
+        match self {
+            Self::Node(object) => Some(&object.metadata),
+            Self::Pod(object) => Some(&object.metadata),
+            Self::PodDisruptionBudget(object) => Some(&object.metadata),
+            Self::PersistentVolume(object) => Some(&object.metadata),
+            Self::PersistentVolumeClaim(object) => Some(&object.metadata),
+            Self::DaemonSet(object) => Some(&object.metadata),
+            Self::PriorityClass(object) => Some(&object.metadata),
+            Self::ClusterPolicy(_) | Self::VmPool(_) => None,
+        }
+    }
+
+    /// Its metadata, to be changed.
+    pub fn meta_mut(&mut self) -> Option<&mut Meta> {
+        match self {
+            Self::Node(object) => Some(&mut object.metadata),
+            Self::Pod(object) => Some(&mut object.metadata),
+            Self::PodDisruptionBudget(object) => Some(&mut object.metadata),
+            Self::PersistentVolume(object) => Some(&mut object.metadata),
+            Self::PersistentVolumeClaim(object) => Some(&mut object.metadata),
+            Self::DaemonSet(object) => Some(&mut object.metadata),
+            Self::PriorityClass(object) => Some(&mut object.metadata),
+            Self::ClusterPolicy(_) | Self::VmPool(_) => None,
+        }
+    }
+
+    /// Its name and namespace.
+    pub fn name(&self) -> (Name, Name) {
+        match (self, self.meta()) {
+            (Self::ClusterPolicy(policy), _) => (policy.name.clone(), policy.namespace.clone()),
+            (Self::VmPool(pool), _) => (pool.name.clone(), pool.namespace.clone()),
+            (_, meta) => meta.map(|meta| (meta.name.clone(), meta.namespace.clone())).unwrap_or_default(),
         }
     }
 }

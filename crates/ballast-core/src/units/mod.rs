@@ -1,10 +1,12 @@
 //! Numbers with a meaning: text in, exact values out.
 
+mod cron;
 mod money;
 mod quantity;
 mod share;
 mod time;
 
+pub use cron::{Cron, CronError, UtcOffset, UtcOffsetError};
 pub use money::Money;
 pub use quantity::{Quantity, QuantityError};
 pub use share::{Share, ShareError};

@@ -229,7 +229,7 @@ macro_rules! text_serde {
                         f.write_str($expecting)
                     }
                     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                        text.parse().map_err(E::custom)
+                        text.parse().map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
                     }
                 }
                 deserializer.deserialize_str(Visitor)
@@ -237,7 +237,7 @@ macro_rules! text_serde {
         }
     };
 }
-text_serde!(Time, "a time such as 2026-11-15T06:00:00Z");
+text_serde!(Time, "a time such as `2026-11-15T06:00:00Z`");
 text_serde!(Span, "a duration such as `90s`, `5m`, `2h` or `7d`");
 
 #[cfg(feature = "schema")]

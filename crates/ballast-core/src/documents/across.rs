@@ -1,0 +1,253 @@
+//! What documents say together: two of one name, two policies, pools that claim the same nodes, owners in a circle.
+
+use rustc_hash::FxHashMap;
+
+use super::Documents;
+use super::check::{Finding, Findings};
+use super::tree::Path;
+use crate::kube::{LabelSelector, Name};
+use crate::observation::{Object, Observation, Source};
+use crate::policy::{ClusterPolicySpec, Mode, VmPoolSpec};
+use crate::units::Time;
+
+/// Where a document stands: the number of its file and an offset in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Spot {
+    pub(super) file: usize,
+    pub(super) at: u32,
+}
+
+/// What is remembered of each document until all are known.
+#[derive(Default)]
+pub(super) struct Across {
+    seen: FxHashMap<(&'static str, Name, Name), Spot>,
+    objects: Vec<Spot>,
+    /// Objects with an identity: who owns them.
+    owners: FxHashMap<Name, (Spot, Vec<Name>)>,
+    sources: FxHashMap<(Source, Time), Spot>,
+    found: Vec<(Spot, Finding, Option<Spot>)>,
+}
+
+/// What is wrong in one place because of what stands in another.
+pub(super) struct Clash {
+    pub(super) spot: Spot,
+    pub(super) finding: Finding,
+    pub(super) other: Option<Spot>,
+}
+
+impl Across {
+    /// Remembers a Kubernetes object, pool or policy.
+    pub(super) fn object(&mut self, spot: Spot, object: &Object) {
+        let (name, namespace) = object.name();
+        self.named(object.kind().name(), spot, &name, &namespace);
+        self.objects.push(spot);
+        if let Some(meta) = object.meta().filter(|meta| !meta.uid.is_empty()) {
+            let owners = meta.owner_references.iter().map(|owner| owner.uid.clone()).collect();
+            self.owners.insert(meta.uid.clone(), (spot, owners));
+        }
+    }
+
+    /// Remembers the name of a document and complains of a second one.
+    pub(super) fn named(&mut self, kind: &'static str, spot: Spot, name: &Name, namespace: &Name) {
+        let first = *self.seen.entry((kind, namespace.clone(), name.clone())).or_insert(spot);
+        if first != spot {
+            let whole = if namespace.is_empty() { name.to_string() } else { format!("{namespace}/{name}") };
+            let path = Path::default().key("metadata").key("name");
+            self.clash(spot, Some(first), |found| {
+                found.conflict(path, format!("a second {kind} `{whole}`")).help("leave one of the two");
+            });
+        }
+    }
+
+    /// Remembers an observation.
+    pub(super) fn observation(&mut self, spot: Spot, observation: &Observation) {
+        let key = (observation.source.clone(), observation.taken_at);
+        let first = *self.sources.entry(key).or_insert(spot);
+        if first != spot {
+            let path = Path::default().key("spec").key("source");
+            self.clash(spot, Some(first), |found| {
+                found
+                    .conflict(path, "the same source answered twice at the same time")
+                    .help("leave one of the two");
+            });
+        }
+    }
+
+    /// Everything that is wrong between documents.
+    pub(super) fn check(mut self, documents: &Documents) -> Vec<Clash> {
+        let policies = self.policies(documents);
+        self.pools(documents, policies);
+        self.targets(documents);
+        self.owner_circles();
+        let clashes = self.found.into_iter();
+        clashes.map(|(spot, finding, other)| Clash { spot, finding, other }).collect()
+    }
+
+    fn clash(&mut self, spot: Spot, other: Option<Spot>, say: impl FnOnce(&mut Findings)) {
+        let mut found = Findings::default();
+        say(&mut found);
+        self.found.extend(found.0.into_iter().map(|finding| (spot, finding, other)));
+    }
+
+    /// Complains of a second ClusterPolicy; returns the first.
+    fn policies<'d>(&mut self, documents: &'d Documents) -> Option<&'d ClusterPolicySpec> {
+        let placed = documents.objects.iter().zip(self.objects.clone());
+        let policies: Vec<_> = placed
+            .filter_map(|(placed, spot)| match &placed.value {
+                Object::ClusterPolicy(policy) => Some((policy, spot)),
+                _ => None,
+            })
+            .collect();
+        for (policy, spot) in policies.iter().skip(1) {
+            let message = format!("a second ClusterPolicy, `{}`: a cluster has one", policy.name);
+            self.clash(*spot, Some(policies[0].1), |found| {
+                found.conflict(Path::default().key("kind"), message);
+            });
+        }
+        policies.first().map(|(policy, _)| &policy.spec)
+    }
+
+    fn pools(&mut self, documents: &Documents, policy: Option<&ClusterPolicySpec>) {
+        let placed = documents.objects.iter().zip(self.objects.clone());
+        let pools: Vec<(&Name, &VmPoolSpec, Spot)> = placed
+            .filter_map(|(placed, spot)| match &placed.value {
+                Object::VmPool(pool) => Some((&pool.name, &pool.spec, spot)),
+                _ => None,
+            })
+            .collect();
+        for (number, (_, spec, spot)) in pools.iter().enumerate() {
+            for (other, other_spec, other_spot) in &pools[..number] {
+                if let Some((field, why)) = overlap(other_spec, spec) {
+                    let path = Path::default().key("spec").key("members").key(field);
+                    self.clash(*spot, Some(*other_spot), |found| {
+                        found
+                            .conflict(path, format!("{why} of the pool `{other}`"))
+                            .help("a node belongs to one pool");
+                    });
+                }
+            }
+        }
+        self.modes(policy.map_or(Mode::Observe, |policy| policy.mode), policy.is_some(), &pools);
+    }
+
+    /// A document may lower the cluster's mode for itself, never raise it.
+    fn modes(&mut self, mode: Mode, has_policy: bool, pools: &[(&Name, &VmPoolSpec, Spot)]) {
+        for (_, spec, spot) in
+            pools.iter().filter(|(_, spec, _)| has_policy && spec.mode.is_some_and(|own| own > mode))
+        {
+            let message =
+                format!("`{:?}` is more than the cluster's mode, `{mode:?}`", spec.mode.unwrap_or_default());
+            self.clash(*spot, None, |found| {
+                let finding = found.conflict(Path::default().key("spec").key("mode"), message);
+                finding.help("a document may lower the mode for itself, never raise it");
+            });
+        }
+    }
+
+    /// Two documents that would write the same thing.
+    fn targets(&mut self, documents: &Documents) {
+        let mut seen: FxHashMap<(Name, String), String> = FxHashMap::default();
+        let scalers = documents.metric_scalers.iter().map(|placed| {
+            let target = &placed.value.spec.scale_target_ref;
+            let field = Path::default().key("spec").key("scaleTargetRef");
+            (
+                "MetricScaler",
+                &placed.value.name,
+                &placed.value.namespace,
+                format!("{}/{}", target.kind, target.name),
+                field,
+            )
+        });
+        let pools = documents.spark_pools.iter().filter_map(|placed| {
+            let url = placed.value.spec.master.url.as_ref()?;
+            let field = Path::default().key("spec").key("master").key("url");
+            Some(("SparkPool", &placed.value.name, &placed.value.namespace, url.to_string(), field))
+        });
+        let found: Vec<_> = scalers.chain(pools).collect();
+        for (kind, name, namespace, target, path) in found {
+            let spot = self.seen.get(&(kind, namespace.clone(), name.clone())).copied();
+            let first =
+                seen.entry((namespace.clone(), target.clone())).or_insert_with(|| name.to_string()).clone();
+            if let Some(spot) = spot.filter(|_| first != **name) {
+                self.clash(spot, None, |found| {
+                    found.conflict(path, format!("the {kind} `{first}` has the same target, `{target}`"));
+                });
+            }
+        }
+    }
+
+    /// Objects that own each other in a circle.
+    fn owner_circles(&mut self) {
+        let mut done: FxHashMap<Name, bool> = FxHashMap::default();
+        let mut starts: Vec<(Spot, Name)> =
+            self.owners.iter().map(|(uid, (spot, _))| (*spot, uid.clone())).collect();
+        starts.sort();
+        for (_, start) in starts {
+            if let Some(spot) = circle_from(&start, &self.owners, &mut done) {
+                let path = Path::default().key("metadata").key("ownerReferences");
+                self.clash(spot, None, |found| {
+                    found.conflict(path, "the owners lead back to the object itself");
+                });
+            }
+        }
+    }
+}
+
+/// Follows owners from one object; `done` is true for those that are finished and false for those on the way.
+fn circle_from(
+    start: &Name,
+    owners: &FxHashMap<Name, (Spot, Vec<Name>)>,
+    done: &mut FxHashMap<Name, bool>,
+) -> Option<Spot> {
+    if done.contains_key(start) {
+        return None;
+    }
+    let mut circle = None;
+    let mut way = vec![(start.clone(), 0)];
+    done.insert(start.clone(), false);
+    while let Some((uid, next)) = way.last_mut() {
+        let (spot, parents) = owners.get(uid)?;
+        let Some(parent) = parents.get(*next).filter(|parent| owners.contains_key(*parent)) else {
+            *next += 1;
+            if *next > parents.len() {
+                done.insert(uid.clone(), true);
+                way.pop();
+            }
+            continue;
+        };
+        *next += 1;
+        match done.get(parent) {
+            Some(true) => {}
+            Some(false) => circle = circle.or(Some(*spot)),
+            None => {
+                done.insert(parent.clone(), false);
+                way.push((parent.clone(), 0));
+            }
+        }
+    }
+    circle
+}
+
+/// By which field two pools claim the same nodes for certain, and how.
+fn overlap(first: &VmPoolSpec, second: &VmPoolSpec) -> Option<(&'static str, &'static str)> {
+    let (one, two) = (&first.members, &second.members);
+    if let (Some(one), Some(two)) = (&one.name_prefix, &two.name_prefix)
+        && (one.starts_with(&**two) || two.starts_with(&**one))
+    {
+        return Some(("namePrefix", "names that begin so are also members"));
+    }
+    let same_provider =
+        first.provider.kind == second.provider.kind && first.provider.settings == second.provider.settings;
+    if one.group.is_some() && one.group == two.group && same_provider {
+        return Some(("group", "its instances are also members"));
+    }
+    let (one, two) = (one.selector.as_ref()?, two.selector.as_ref()?);
+    (is_narrower(one, two) || is_narrower(two, one))
+        .then_some(("selector", "nodes that it selects are also members"))
+}
+
+/// Whether one selector demands everything that the other demands.
+fn is_narrower(one: &LabelSelector, other: &LabelSelector) -> bool {
+    other.match_labels.iter().all(|(key, value)| one.match_labels.get(key) == Some(value))
+        && other.match_expressions.iter().all(|requirement| one.match_expressions.contains(requirement))
+}

@@ -1,0 +1,84 @@
+//! What a type cannot say: values that are absurd, contradict each other or are dangerous. Pure functions from what was
+//! read to findings; the same judge documents in files and objects in a cluster.
+
+mod cluster_policy;
+mod elastic_job_policy;
+mod metric_scaler;
+mod object;
+mod observation;
+mod ray_scaler;
+mod shared;
+mod spark_pool;
+mod vm_pool;
+
+pub(super) use cluster_policy::cluster_policy;
+pub(super) use elastic_job_policy::elastic_job_policy;
+pub(super) use metric_scaler::metric_scaler;
+pub(super) use object::object;
+pub(super) use observation::observation;
+pub(super) use ray_scaler::ray_scaler;
+pub(super) use spark_pool::spark_pool;
+pub(super) use vm_pool::vm_pool;
+
+use super::problem::ProblemCode;
+use super::tree::Path;
+
+/// Something that is wrong with a field, before it has a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The field.
+    pub path: Path,
+    /// What kind of problem it is.
+    pub code: ProblemCode,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What is allowed there.
+    pub allowed: Option<String>,
+    /// What was probably meant, or what to do.
+    pub suggestion: Option<String>,
+}
+
+/// Findings as they are gathered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings(pub Vec<Finding>);
+
+impl Findings {
+    /// A value that is not allowed in its field.
+    pub fn invalid(&mut self, path: Path, message: impl Into<String>) -> &mut Finding {
+        self.add(path, ProblemCode::InvalidValue, message)
+    }
+
+    /// Two values that contradict each other; the path is that of the second.
+    pub fn contradiction(&mut self, path: Path, message: impl Into<String>) -> &mut Finding {
+        self.add(path, ProblemCode::Contradiction, message)
+    }
+
+    /// A field that must be there in this case.
+    pub fn missing(&mut self, path: Path, message: impl Into<String>) -> &mut Finding {
+        self.add(path, ProblemCode::MissingField, message)
+    }
+
+    /// Two documents that are the same or contradict each other; the path is that of the second.
+    pub fn conflict(&mut self, path: Path, message: impl Into<String>) -> &mut Finding {
+        self.add(path, ProblemCode::Conflict, message)
+    }
+
+    fn add(&mut self, path: Path, code: ProblemCode, message: impl Into<String>) -> &mut Finding {
+        self.0.push(Finding { path, code, message: message.into(), allowed: None, suggestion: None });
+        self.0.last_mut().expect("one was just pushed")
+    }
+}
+
+impl Finding {
+    /// Says what is allowed.
+    pub fn allowed(&mut self, allowed: impl Into<String>) -> &mut Self {
+        self.allowed = Some(allowed.into());
+        self
+    }
+
+    /// Says what to do.
+    pub fn help(&mut self, suggestion: impl Into<String>) -> &mut Self {
+        self.suggestion = Some(suggestion.into());
+        self
+    }
+}

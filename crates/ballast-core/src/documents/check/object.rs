@@ -1,0 +1,45 @@
+//! What a Kubernetes object may say. The API server has judged most of it already; files written by hand were not judged.
+
+use super::{Findings, Path, shared};
+use crate::documents::document::{check_name, check_namespace};
+use crate::kube::{Node, Pod};
+use crate::observation::Object;
+
+pub(in crate::documents) fn object(object: &Object, found: &mut Findings) {
+    if let Some(meta) = object.meta() {
+        let path = Path::default().key("metadata");
+        check_name(found, &path, &meta.name);
+        check_namespace(found, &path, &meta.namespace);
+    }
+    match object {
+        Object::Node(node) => self::node(found, node),
+        Object::Pod(pod) => self::pod(found, pod),
+        _ => {}
+    }
+}
+
+fn node(found: &mut Findings, node: &Node) {
+    let path = Path::default().key("status");
+    shared::amounts(found, &path.key("allocatable"), &node.status.allocatable);
+    shared::amounts(found, &path.key("capacity"), &node.status.capacity);
+}
+
+fn pod(found: &mut Findings, pod: &Pod) {
+    let has_odd =
+        |amounts: &crate::kube::Requests| amounts.iter().any(|(name, amount)| shared::is_odd(name, *amount));
+    let containers = [("containers", &pod.spec.containers), ("initContainers", &pod.spec.init_containers)];
+    for (field, containers) in containers {
+        for (index, container) in containers.iter().enumerate() {
+            let resources = &container.resources;
+            // Nearly all are fine: paths are built only for the others.
+            if has_odd(&resources.requests) || has_odd(&resources.limits) {
+                let path = Path::default().key("spec").key(field).index(index).key("resources");
+                shared::amounts(found, &path.key("requests"), &resources.requests);
+                shared::amounts(found, &path.key("limits"), &resources.limits);
+            }
+        }
+    }
+    if has_odd(&pod.spec.overhead) {
+        shared::amounts(found, &Path::default().key("spec").key("overhead"), &pod.spec.overhead);
+    }
+}

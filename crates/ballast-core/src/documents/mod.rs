@@ -1,0 +1,126 @@
+//! Documents: the bytes of files go in, typed values come out, or every problem with its place.
+//!
+//! ```text
+//! bytes ──▶ text ──▶ trees with places ──▶ typed values ──▶ checked, one by one and together ──▶ Documents
+//!             │             │                    │                        │
+//!             └─────────────┴────────────────────┴────────────────────────┴──▶ Problems: all of them, nothing partial
+//! ```
+//!
+//! A file is YAML or JSON, holds one document or many, single, as a `List` or one after the other, and may mix what
+//! `kubectl get -o json|yaml` prints with documents of ours. Nothing here reads a disk: the caller hands over names and
+//! bytes. No input panics, and memory and stack are bounded by the limits below and the size of the input.
+
+mod across;
+mod check;
+mod document;
+mod json;
+mod kind;
+mod load;
+mod meta;
+mod part;
+mod problem;
+mod read;
+mod source;
+mod split;
+mod suggest;
+mod take_in;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod yaml;
+
+pub use check::{Finding, Findings};
+pub use kind::DocumentKind;
+pub use load::load;
+pub use part::Part;
+pub use problem::{PROBLEMS_MAX, Problem, ProblemCode, Problems};
+pub use source::{File, Place, Placed, Snippet};
+pub use tree::{Path, Segment};
+
+use std::collections::BTreeMap;
+
+use crate::kube::Name;
+use crate::observation::{Body, Object, ObjectKind, Observation, Source};
+use crate::policy::{ElasticJobPolicy, MetricScaler, RayScaler, SparkPool};
+use crate::units::Time;
+
+/// Bytes of one file. A dump of 100,000 pods has about 500 MB; places are kept in 32 bits.
+pub const FILE_BYTES_MAX: usize = 1 << 30;
+/// Documents of all files together: more than the largest cluster has objects that we read.
+pub const DOCUMENTS_MAX: usize = 1_000_000;
+/// Bytes of one YAML document: about what `kubectl get pods -A -o yaml` prints for 20,000 pods. JSON, which is read several
+/// times faster and item by item, has no such limit.
+pub const YAML_DOCUMENT_BYTES_MAX: usize = 128 << 20;
+/// Bytes of an annotation that is kept. Those that Ballast reads are a few words long; what others keep there can be large.
+pub const ANNOTATION_BYTES_MAX: usize = 4096;
+
+/// Everything that was written in a set of files, typed, checked, with its place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Documents {
+    /// Kubernetes objects of the kinds that are read, with cluster policies and pools among them.
+    pub objects: Vec<Placed<Object>>,
+    /// Which training jobs are elastic.
+    pub elastic_job_policies: Vec<Placed<ElasticJobPolicy>>,
+    /// Replicas by metrics.
+    pub metric_scalers: Vec<Placed<MetricScaler>>,
+    /// Which Ray clusters are served.
+    pub ray_scalers: Vec<Placed<RayScaler>>,
+    /// Spark masters and their workers.
+    pub spark_pools: Vec<Placed<SparkPool>>,
+    /// What sources outside Kubernetes said, in the order of their times.
+    pub observations: Vec<Placed<Observation>>,
+    /// Simulated worlds; only the simulator knows what their specs mean.
+    pub scenarios: Vec<Placed<Scenario>>,
+    /// Objects of other kinds, counted by `apiVersion` and kind.
+    pub ignored: BTreeMap<(Name, Name), u32>,
+    /// Annotations that were left out because they are large.
+    pub dropped_annotations: u32,
+}
+
+/// A simulated world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Its name.
+    pub name: Name,
+    /// What it says, as it was written.
+    pub spec: Part,
+}
+
+impl Documents {
+    /// What the engine takes in: the complete list of every kind, as seen at `now`, and then all other observations.
+    ///
+    /// A kind for which there is an observation with an error is not listed: it is unknown, not empty.
+    pub fn into_observations(self, now: Time) -> Vec<Observation> {
+        let mut lists: BTreeMap<ObjectKind, Vec<Object>> =
+            ObjectKind::ALL.into_iter().map(|kind| (kind, Vec::new())).collect();
+        for Placed { value, .. } in self.objects {
+            lists.entry(value.kind()).or_default().push(value);
+        }
+        let others: Vec<Observation> = self.observations.into_iter().map(|placed| placed.value).collect();
+        let listed = lists.into_iter().map(|(kind, objects)| Observation {
+            source: Source::kubernetes(kind),
+            taken_at: now,
+            outcome: Ok(Body::Listed(objects)),
+        });
+        let is_told = |source: &Source| others.iter().any(|other| other.source == *source);
+        let listed: Vec<Observation> = listed.filter(|list| !is_told(&list.source)).collect();
+        listed.into_iter().chain(others).collect()
+    }
+}
+
+/// Text of unknown origin, safe to print: control characters escaped, no longer than `letters`.
+pub(crate) fn printable(text: &str, letters: usize) -> String {
+    let mut shown = String::new();
+    for (number, letter) in text.chars().enumerate() {
+        if number == letters {
+            shown.push('…');
+            break;
+        }
+        if letter.is_control() || source::is_direction(letter) {
+            shown.extend(letter.escape_default());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}

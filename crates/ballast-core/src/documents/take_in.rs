@@ -1,0 +1,63 @@
+//! Kubernetes objects as they are kept: small, and with equal parts shared.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use super::ANNOTATION_BYTES_MAX;
+use crate::kube::{Labels, Meta, Name, Pod, PodSpec};
+
+/// Equal parts of objects, each kept once.
+#[derive(Default)]
+pub(crate) struct Shared {
+    specs: FxHashSet<Arc<PodSpec>>,
+    labels: FxHashSet<Arc<Labels>>,
+    names: FxHashSet<Name>,
+    pub(crate) dropped_annotations: u32,
+}
+
+impl Shared {
+    /// Moves the node's name out of the spec, so that pods of one template have one spec, and shares it.
+    pub(crate) fn pod(&mut self, pod: &mut Pod) {
+        let spec = Arc::make_mut(&mut pod.spec);
+        let node = std::mem::take(&mut spec.node_name);
+        pod.node_name = self.name(node);
+        pod.spec = self.spec(std::mem::take(&mut pod.spec));
+    }
+
+    /// Shares a spec.
+    pub(crate) fn spec(&mut self, spec: Arc<PodSpec>) -> Arc<PodSpec> {
+        share(&mut self.specs, spec)
+    }
+
+    /// Drops what is large and never read of metadata, and shares the rest.
+    pub(crate) fn meta(&mut self, meta: &mut Meta) {
+        let is_large = |value: &Name| value.len() > ANNOTATION_BYTES_MAX;
+        if meta.annotations.values().any(is_large) {
+            let annotations = Arc::make_mut(&mut meta.annotations);
+            let before = annotations.len();
+            annotations.retain(|_, value| !is_large(value));
+            self.dropped_annotations += (before - annotations.len()) as u32;
+        }
+        meta.labels = share(&mut self.labels, std::mem::take(&mut meta.labels));
+        meta.annotations = share(&mut self.labels, std::mem::take(&mut meta.annotations));
+        meta.namespace = self.name(std::mem::take(&mut meta.namespace));
+        for owner in &mut meta.owner_references {
+            owner.kind = self.name(std::mem::take(&mut owner.kind));
+            owner.name = self.name(std::mem::take(&mut owner.name));
+            owner.uid = self.name(std::mem::take(&mut owner.uid));
+        }
+    }
+
+    fn name(&mut self, name: Name) -> Name {
+        share(&mut self.names, name)
+    }
+}
+
+fn share<T: std::hash::Hash + Eq + ?Sized>(known: &mut FxHashSet<Arc<T>>, value: Arc<T>) -> Arc<T> {
+    if let Some(shared) = known.get(&value) {
+        return shared.clone();
+    }
+    known.insert(value.clone());
+    value
+}
