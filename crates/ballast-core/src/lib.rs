@@ -7,9 +7,9 @@
 //! No clock, no randomness, no input or output, no hash order: the live runner and the simulator call the very same
 //! functions, and a replay gives the very same bytes.
 
-#[cfg(any(test, feature = "fixtures"))]
 pub mod check;
 pub mod documents;
+#[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 pub mod grant;
 pub mod kube;
