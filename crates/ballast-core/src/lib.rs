@@ -9,6 +9,7 @@
 
 pub mod check;
 pub mod documents;
+pub mod engine;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 pub mod grant;
@@ -19,6 +20,7 @@ pub mod plan;
 pub mod planner;
 pub mod policy;
 pub mod procedure;
+pub mod record;
 pub mod resources;
 pub mod scalers;
 pub mod snapshot;

@@ -48,6 +48,9 @@ pub struct Launch {
     /// The zone; empty where the pool has none.
     #[serde(default)]
     pub zone: Name,
+    /// The instance type; empty where the pool names none.
+    #[serde(default)]
+    pub instance_type: Name,
     /// The provider's identity, once known.
     #[serde(default)]
     pub provider_id: Name,
@@ -170,7 +173,9 @@ pub(crate) const AHEAD_LONGEST: Span = Span::from_hours(7 * 24);
 impl Ledger {
     /// Reads a stored ledger.
     pub fn parse(text: &str) -> Result<Self, LedgerError> {
-        Ok(serde_json::from_str(text)?)
+        // A list would pass for the fields of a struct in their order.
+        let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
+        Ok(serde_json::from_value(fields.into())?)
     }
 
     /// The back-off that holds for a launch now.

@@ -6,6 +6,7 @@ mod history;
 mod ledger;
 
 pub use history::History;
+pub(crate) use ledger::AHEAD_LONGEST;
 pub use ledger::{Addition, BackOff, BackOffKey, Launch, LaunchKind, Ledger, LedgerError, Removal};
 
 use serde::{Deserialize, Serialize};

@@ -69,6 +69,7 @@ pub(super) fn a_launch(kind: LaunchKind, deadline: Span) -> Launch {
         kind,
         pool: "gpu".into(),
         zone: "z1".into(),
+        instance_type: Name::default(),
         provider_id: if kind == LaunchKind::Start { "i1".into() } else { Name::default() },
         token: "t1".into(),
         since: START,

@@ -1,0 +1,204 @@
+//! From a plan's actions to marks in the ledger and procedures that wait for them to be durable. No choice is made here: an
+//! action is begun as it stands, or left to the next plan.
+
+use crate::kube::Name;
+use crate::memory::{AHEAD_LONGEST, Addition, Launch, LaunchKind, Ledger, Removal};
+use crate::plan::{Action, ActionKind, Plan};
+use crate::policy::{Mode, StopMode, VmPoolSpec};
+use crate::procedure::{Receipt, VmStart, VmStop};
+use crate::snapshot::Snapshot;
+use crate::units::{Span, Time};
+
+use super::executor::{Executor, Machine};
+
+/// Procedures that may be under way at once. More launches than this in a few minutes are more than any cloud grants, and
+/// their marks would not fit the ledger.
+const IN_FLIGHT_MAX: usize = 500;
+/// Bytes of the ledger: it is stored in one object, and no object of ours is above 64 KiB.
+const LEDGER_BYTES_MAX: usize = 60 * 1024;
+
+impl Executor {
+    /// Begins the actions of a plan.
+    pub(super) fn apply(&mut self, now: Time, plan: &Plan, snapshot: &Snapshot) {
+        if !self.acting || self.writer.is_fenced() || plan.actions.is_empty() {
+            return;
+        }
+        self.memory.ledger.forget(now, now - longest_window(snapshot));
+        let mut bytes = bytes_of(&self.memory.ledger);
+        let mut begun = false;
+        for action in &plan.actions {
+            self.memory.ledger.launches_made += u64::from(is_launch(action));
+            let Some(pool) = snapshot.pool_named(&action.target.pool) else { continue };
+            let mode = pool.spec.mode.unwrap_or(snapshot.policy.mode).min(snapshot.policy.mode);
+            // What has to come after another action of this plan is left to the plan that follows it.
+            let waits_for_another = !action.after.is_empty();
+            if mode < Mode::Enforce || waits_for_another || bytes > LEDGER_BYTES_MAX {
+                continue;
+            }
+            if self.running.len() >= IN_FLIGHT_MAX {
+                break;
+            }
+            bytes += bytes_of_action(action);
+            begun |= self.begin(now, action, &pool.spec);
+        }
+        if begun {
+            self.writer.want();
+        }
+    }
+
+    fn begin(&mut self, now: Time, action: &Action, pool: &VmPoolSpec) -> bool {
+        let name = &action.target.name;
+        if action.kind == ActionKind::UncordonNode {
+            return self.take_back(now, name);
+        }
+        if self.is_busy(name) {
+            return false;
+        }
+        match action.kind {
+            ActionKind::StartInstance => self.launch(now, action, pool, LaunchKind::Start),
+            ActionKind::CreateInstance => self.launch(now, action, pool, LaunchKind::Create),
+            ActionKind::StopInstance => self.remove(now, action, pool, Kind::Drain),
+            ActionKind::CordonNode => self.remove(now, action, pool, Kind::Wait),
+            ActionKind::ReleaseInstance => self.remove(now, action, pool, Kind::Release),
+            _ => return false,
+        }
+        true
+    }
+
+    fn launch(&mut self, now: Time, action: &Action, pool: &VmPoolSpec, kind: LaunchKind) {
+        let target = &action.target;
+        let launch = Launch {
+            kind,
+            pool: target.pool.clone(),
+            zone: target.zone.clone(),
+            instance_type: pool.template.instance_type.clone().unwrap_or_default(),
+            provider_id: target.provider_id.clone(),
+            token: action.precondition.token.clone(),
+            since: now,
+            deadline: now + pool.times.boot_deadline.min(AHEAD_LONGEST),
+            gang: Name::default(),
+        };
+        let machine = Machine::Start(VmStart::begin(&target.name, &launch));
+        self.memory.ledger.added.push(Addition { at: now, pool: target.pool.clone() });
+        self.memory.ledger.launches.insert(target.name.clone(), launch);
+        self.insert(now, target.name.clone(), machine, true, false);
+    }
+
+    fn remove(&mut self, now: Time, action: &Action, pool: &VmPoolSpec, kind: Kind) {
+        let target = &action.target;
+        let patience = if kind == Kind::Wait { AHEAD_LONGEST } else { pool.times.drain_deadline };
+        let removal = Removal {
+            pool: target.pool.clone(),
+            uid: target.uid.clone(),
+            provider_id: target.provider_id.clone(),
+            token: action.precondition.token.clone(),
+            mark: self.next_mark(),
+            mode: if &*action.to == "Deleted" { StopMode::Delete } else { pool.stop },
+            release: kind == Kind::Release,
+            since: now,
+            deadline: now + patience.min(AHEAD_LONGEST),
+            waits: kind == Kind::Wait,
+            stopping: false,
+            displaces: action.precondition.displaces.clone(),
+        };
+        let machine = Machine::Stop(VmStop::begin(&target.name, &removal));
+        if kind != Kind::Release {
+            self.memory.ledger.removed.push(Addition { at: now, pool: target.pool.clone() });
+        }
+        self.memory.ledger.removals.insert(target.name.clone(), removal);
+        self.insert(now, target.name.clone(), machine, true, false);
+    }
+
+    /// Takes a removal back, or a cordon that has none off.
+    fn take_back(&mut self, now: Time, name: &Name) -> bool {
+        match self.running.get_mut(name).map(|running| &mut running.machine) {
+            Some(Machine::Stop(stop)) => {
+                stop.cancel();
+                self.nudge(now, name);
+            }
+            Some(_) => {}
+            None => self.uncordon(now, name),
+        }
+        false
+    }
+
+    /// Takes back what a pause or a lowered mode forbids by now.
+    pub(super) fn heed(&mut self, now: Time, snapshot: &Snapshot) {
+        let mut forbidden = Vec::new();
+        for (name, running) in &self.running {
+            let pool = match &running.machine {
+                Machine::Start(_) => self.memory.ledger.launches.get(name).map(|launch| &launch.pool),
+                Machine::Stop(_) => self.memory.ledger.removals.get(name).map(|removal| &removal.pool),
+                Machine::Uncordon(_) => None,
+            };
+            let Some(pool) = pool.and_then(|pool| snapshot.pool_named(pool)) else { continue };
+            let lowered = pool.spec.mode.is_some_and(|mode| mode < Mode::Enforce);
+            let (cluster, own) = (&snapshot.policy.pause, &pool.spec.pause);
+            let paused = match &running.machine {
+                Machine::Start(start) => start.is_untouched() && (cluster.up || own.up || lowered),
+                Machine::Stop(stop) => !stop.is_beyond_recall() && (cluster.down || own.down || lowered),
+                Machine::Uncordon(_) => false,
+            };
+            if paused {
+                forbidden.push(name.clone());
+            }
+        }
+        for name in forbidden {
+            self.call_off(now, &name);
+        }
+    }
+
+    fn call_off(&mut self, now: Time, name: &Name) {
+        match self.running.get_mut(name).map(|running| &mut running.machine) {
+            Some(Machine::Stop(_)) => {
+                self.take_back(now, name);
+            }
+            Some(Machine::Start(_)) => self.end(now, name, Receipt::LaunchCancelled),
+            _ => {}
+        }
+    }
+}
+
+/// The ways of removal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Drain,
+    Wait,
+    Release,
+}
+
+fn is_launch(action: &Action) -> bool {
+    matches!(action.kind, ActionKind::StartInstance | ActionKind::CreateInstance)
+}
+
+/// The longest window of any removal budget.
+fn longest_window(snapshot: &Snapshot) -> Span {
+    let removal = &snapshot.policy.removal;
+    let own = snapshot.pools.iter().filter_map(|pool| pool.spec.budget.as_ref()).map(|own| own.window);
+    own.fold(removal.per_pool.window.max(removal.per_cluster.window), Span::max)
+}
+
+/// About how long a ledger is as JSON.
+fn bytes_of(ledger: &Ledger) -> usize {
+    let launches = ledger.launches.iter().map(|(name, launch)| {
+        260 + name.len()
+            + launch.pool.len()
+            + launch.provider_id.len()
+            + launch.token.len()
+            + launch.zone.len()
+    });
+    let removals = ledger.removals.iter().map(|(name, removal)| {
+        let displaces: usize = removal.displaces.iter().map(|uid| uid.len() + 3).sum();
+        300 + name.len() + removal.pool.len() + removal.uid.len() + removal.provider_id.len() + displaces
+    });
+    let moves = ledger.added.iter().chain(&ledger.removed).map(|entry| 42 + entry.pool.len());
+    let others = 200 * ledger.back_off.len() + 60 * ledger.strikes.len();
+    launches.chain(removals).chain(moves).sum::<usize>() + others
+}
+
+/// About how much an action adds to the ledger.
+fn bytes_of_action(action: &Action) -> usize {
+    let target = &action.target;
+    let displaces: usize = action.precondition.displaces.iter().map(|uid| uid.len() + 3).sum();
+    350 + target.name.len() + 2 * target.pool.len() + target.uid.len() + target.provider_id.len() + displaces
+}

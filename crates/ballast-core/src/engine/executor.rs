@@ -1,0 +1,358 @@
+//! The executor: runs procedures, sends their requests, and keeps the ledger ahead of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+
+use crate::kube::Name;
+use crate::memory::{Ledger, Memory};
+use crate::observation::{Body, Change, Object, Observation};
+use crate::procedure::{Next, Receipt, Reply, Request, Uncordon, VmStart, VmStop};
+use crate::units::{Span, Time};
+
+use super::RequestId;
+use super::writer::Writer;
+
+/// After so long without a reply a request counts as timed out: every adapter answers within its own timeout, far below.
+const REPLY_LOST_AFTER: Span = Span::from_mins(5);
+/// The shortest time from one step of a procedure to the next that something seen brings about.
+const NUDGE_GAP: Span = Span::from_secs(1);
+/// Version of the form of memory.
+const MEMORY_VERSION: u32 = 1;
+
+/// Runs procedures.
+#[derive(Debug)]
+pub(super) struct Executor {
+    pub(super) memory: Memory,
+    pub(super) running: BTreeMap<Name, Running>,
+    pub(super) writer: Writer,
+    /// Requests may be sent at all.
+    pub(super) acting: bool,
+    timers: BTreeSet<(Time, Name)>,
+    owners: FxHashMap<RequestId, Owner>,
+    requests_made: u64,
+    requests: Vec<(RequestId, Request)>,
+    receipts: Vec<(Name, Receipt)>,
+    /// The ledger is still on the time line of the process that wrote it.
+    foreign: bool,
+}
+
+/// A procedure under way.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) machine: Machine,
+    /// Since when this process runs it.
+    pub(super) since: Time,
+    /// Found in the ledger of an earlier process.
+    pub(super) resumed: bool,
+    /// The version of the ledger that must be durable before it goes on, and what it is then told.
+    gate: Option<(u64, Option<Reply>)>,
+    asked: Option<RequestId>,
+    timer: Option<Time>,
+    stepped_at: Time,
+}
+
+/// The procedures.
+#[derive(Clone, Debug)]
+pub(super) enum Machine {
+    Start(VmStart),
+    Stop(VmStop),
+    Uncordon(Uncordon),
+}
+
+#[derive(Clone, Debug)]
+enum Owner {
+    Ledger,
+    Procedure(Name),
+}
+
+impl Machine {
+    fn step(self, now: Time, reply: Option<&Reply>) -> (Self, Next) {
+        match self {
+            Self::Start(machine) => {
+                let (machine, next) = machine.step(now, reply);
+                (Self::Start(machine), next)
+            }
+            Self::Stop(machine) => {
+                let (machine, next) = machine.step(now, reply);
+                (Self::Stop(machine), next)
+            }
+            Self::Uncordon(machine) => {
+                let (machine, next) = machine.step(now, reply);
+                (Self::Uncordon(machine), next)
+            }
+        }
+    }
+}
+
+impl Executor {
+    pub(super) fn new(ledger: Option<Ledger>) -> Self {
+        let foreign = ledger.is_some();
+        let ledger = ledger.unwrap_or_default();
+        let writer = Writer::new(ledger.version);
+        let memory = Memory { version: MEMORY_VERSION, ledger, ..Memory::default() };
+        Self {
+            memory,
+            running: BTreeMap::new(),
+            writer,
+            acting: false,
+            timers: BTreeSet::new(),
+            owners: FxHashMap::default(),
+            requests_made: 0,
+            requests: Vec::new(),
+            receipts: Vec::new(),
+            foreign,
+        }
+    }
+
+    /// The ledger as it was given, if it was.
+    pub(super) fn stored(&self) -> Option<String> {
+        self.foreign.then(|| serde_json::to_string(&self.memory.ledger).unwrap_or_default())
+    }
+
+    /// The first instant that this process knows: a stored ledger is put onto its time line.
+    pub(super) fn arrive(&mut self, now: Time) {
+        if std::mem::take(&mut self.foreign) {
+            self.memory.ledger.rebase(now);
+        }
+    }
+
+    /// Begins or ceases to act. While it does not act nothing is sent, and what was under way is resumed from the ledger later.
+    pub(super) fn set_acting(&mut self, now: Time, acting: bool) {
+        if self.acting == acting {
+            return;
+        }
+        self.acting = acting;
+        self.drop_all();
+        if acting {
+            self.resume_all(now);
+        }
+    }
+
+    /// Lets go of every procedure; the ledger still knows them.
+    pub(super) fn drop_all(&mut self) {
+        self.running.clear();
+        self.timers.clear();
+        self.owners.clear();
+        self.requests.clear();
+        self.writer.interrupted();
+    }
+
+    /// Goes on with everything that the ledger knows.
+    pub(super) fn resume_all(&mut self, now: Time) {
+        let ledger = &self.memory.ledger;
+        let starts = ledger
+            .launches
+            .iter()
+            .map(|(name, launch)| (name.clone(), Machine::Start(VmStart::resume(name, launch))));
+        let stops = ledger
+            .removals
+            .iter()
+            .map(|(name, removal)| (name.clone(), Machine::Stop(VmStop::resume(name, removal))));
+        let machines: Vec<(Name, Machine)> = starts.chain(stops).collect();
+        let durable = self.writer.is_clean();
+        for (name, machine) in machines {
+            self.insert(now, name, machine, !durable, true);
+        }
+        if !durable {
+            self.writer.want();
+        }
+    }
+
+    /// Takes a procedure up. One whose mark is not durable yet waits for that.
+    pub(super) fn insert(&mut self, now: Time, name: Name, machine: Machine, gated: bool, resumed: bool) {
+        let gate = gated.then(|| (self.memory.ledger.version + 1, None));
+        let mut running =
+            Running { machine, since: now, resumed, gate, asked: None, timer: None, stepped_at: Time::ZERO };
+        if running.gate.is_none() {
+            running.timer = Some(now);
+            self.timers.insert((now, name.clone()));
+        }
+        self.running.insert(name, running);
+    }
+
+    /// Something is under way with a node.
+    pub(super) fn is_busy(&self, name: &str) -> bool {
+        let ledger = &self.memory.ledger;
+        self.running.contains_key(name)
+            || ledger.launches.contains_key(name)
+            || ledger.removals.contains_key(name)
+    }
+
+    /// Takes a forgotten cordon off.
+    pub(super) fn uncordon(&mut self, now: Time, name: &Name) {
+        if self.acting && !self.writer.is_fenced() && !self.is_busy(name) {
+            self.insert(now, name.clone(), Machine::Uncordon(Uncordon::begin(name, now)), false, false);
+        }
+    }
+
+    /// Wakes the procedures of nodes of which an observation tells something new.
+    pub(super) fn note(&mut self, now: Time, observation: &Observation) {
+        if self.running.is_empty() {
+            return;
+        }
+        let Ok(Body::Changed(changes)) = &observation.outcome else { return };
+        for change in changes {
+            match change {
+                Change::Applied(Object::Node(node)) => self.nudge(now, &node.metadata.name),
+                Change::Applied(Object::Pod(pod)) if pod.status.phase.is_terminal() => {
+                    self.nudge(now, &pod.node_name);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Lets a procedure that only waits go on with this tick, at most once a second.
+    pub(super) fn nudge(&mut self, now: Time, name: &Name) {
+        let Some(running) = self.running.get_mut(name) else { return };
+        let Some(timer) = running.timer.filter(|_| running.asked.is_none()) else { return };
+        let soon = now.max(running.stepped_at + NUDGE_GAP);
+        if soon < timer {
+            self.timers.remove(&(timer, name.clone()));
+            self.timers.insert((soon, name.clone()));
+            running.timer = Some(soon);
+        }
+    }
+
+    /// Goes on with everything that is due.
+    pub(super) fn wake(&mut self, now: Time) {
+        if !self.acting {
+            return;
+        }
+        while let Some((at, name)) = self.timers.first().cloned() {
+            if at > now {
+                break;
+            }
+            self.timers.pop_first();
+            let lost = match self.running.get_mut(&name) {
+                None => continue,
+                Some(running) => {
+                    running.timer = None;
+                    running.asked.take()
+                }
+            };
+            match lost {
+                Some(id) => {
+                    self.owners.remove(&id);
+                    self.step(now, &name, Some(&Reply::TimedOut));
+                }
+                None => self.step(now, &name, None),
+            }
+        }
+    }
+
+    /// Takes the reply to a request.
+    pub(super) fn settle(&mut self, now: Time, id: RequestId, reply: &Reply) {
+        match self.owners.remove(&id) {
+            None => {}
+            Some(Owner::Ledger) => self.settle_ledger(now, reply),
+            Some(Owner::Procedure(name)) => {
+                if let Some(running) = self.running.get_mut(&name) {
+                    running.asked = None;
+                    if let Some(timer) = running.timer.take() {
+                        self.timers.remove(&(timer, name.clone()));
+                    }
+                    self.step(now, &name, Some(reply));
+                }
+            }
+        }
+    }
+
+    /// Lets everything go on that waited for the ledger to become durable.
+    pub(super) fn pass_gates(&mut self, now: Time) {
+        let durable = self.writer.durable();
+        let open = |running: &Running| running.gate.as_ref().is_some_and(|(version, _)| *version <= durable);
+        let free: Vec<Name> =
+            self.running.iter().filter(|(_, running)| open(running)).map(|(name, _)| name.clone()).collect();
+        for name in free {
+            let gate = self.running.get_mut(&name).and_then(|running| running.gate.take());
+            if let Some((_, reply)) = gate {
+                self.step(now, &name, reply.as_ref());
+            }
+        }
+    }
+
+    /// One step of one procedure.
+    pub(super) fn step(&mut self, now: Time, name: &Name, reply: Option<&Reply>) {
+        let Some(mut running) = self.running.remove(name) else { return };
+        running.stepped_at = now;
+        let (machine, next) = running.machine.step(now, reply);
+        running.machine = machine;
+        match next {
+            Next::Done(receipt) => {
+                self.receive(now, name, &running, receipt);
+                self.receipts.push((name.clone(), receipt));
+                return;
+            }
+            Next::Request(request) => {
+                running.asked = Some(self.send(request, Owner::Procedure(name.clone())));
+                self.set_timer(&mut running, name, now + REPLY_LOST_AFTER);
+            }
+            Next::WaitUntil(at) => self.set_timer(&mut running, name, at.max(now)),
+            Next::Persist => {
+                if let Some(removal) = self.memory.ledger.removals.get_mut(name) {
+                    removal.stopping = true;
+                }
+                running.gate = Some((self.memory.ledger.version + 1, Some(Reply::Done)));
+                self.writer.want();
+            }
+        }
+        self.keep_identity(now, name, &running.machine);
+        self.running.insert(name.clone(), running);
+    }
+
+    /// Ends a procedure that has asked for nothing yet.
+    pub(super) fn end(&mut self, now: Time, name: &Name, receipt: Receipt) {
+        let Some(running) = self.running.remove(name) else { return };
+        if let Some(timer) = running.timer {
+            self.timers.remove(&(timer, name.clone()));
+        }
+        self.receive(now, name, &running, receipt);
+        self.receipts.push((name.clone(), receipt));
+    }
+
+    fn set_timer(&mut self, running: &mut Running, name: &Name, at: Time) {
+        running.timer = Some(at);
+        self.timers.insert((at, name.clone()));
+    }
+
+    /// The provider's identity of a launch is worth keeping once it is known.
+    fn keep_identity(&mut self, now: Time, name: &Name, machine: &Machine) {
+        if let (Machine::Start(start), Some(launch)) = (machine, self.memory.ledger.launches.get_mut(name))
+            && launch.provider_id != *start.provider_id()
+        {
+            launch.provider_id = start.provider_id().clone();
+            self.writer.changed(now);
+        }
+    }
+
+    fn send(&mut self, request: Request, owner: Owner) -> RequestId {
+        self.requests_made += 1;
+        let id = RequestId(self.requests_made);
+        self.owners.insert(id, owner);
+        self.requests.push((id, request));
+        id
+    }
+
+    pub(super) fn send_for_ledger(&mut self, request: Request) {
+        self.send(request, Owner::Ledger);
+    }
+
+    /// What is to be sent and what has ended; the ledger is written first where it must be.
+    pub(super) fn take(&mut self, now: Time) -> (Vec<(RequestId, Request)>, Vec<(Name, Receipt)>) {
+        if self.acting {
+            self.flush(now);
+        }
+        (std::mem::take(&mut self.requests), std::mem::take(&mut self.receipts))
+    }
+
+    /// When something is due.
+    pub(super) fn wake_at(&self) -> Time {
+        if !self.acting {
+            return Time::FAR_FUTURE;
+        }
+        let timer = self.timers.first().map_or(Time::FAR_FUTURE, |(at, _)| *at);
+        timer.min(self.writer.wake_at())
+    }
+}

@@ -1,0 +1,195 @@
+//! The engine: observations and replies go in, requests come out. No clock, no I/O: the live runner awaits and calls it, the
+//! simulator calls the very same functions from its event queue.
+//!
+//! ```text
+//! tick(now, observations) ──▶ store ──▶ plan when due ──▶ check ──▶ ledger first ──▶ procedures ──▶ requests
+//! settle(now, id, reply)  ──▶ the procedure that asked ──▶ its next request, or its receipt into the ledger
+//! ```
+//!
+//! Nothing is requested for an action before the ledger that names it is durable. Whatever ends the process, a new one
+//! resumes every procedure from the ledger, by looking first.
+
+mod apply;
+mod executor;
+mod receipts;
+mod sweep;
+mod view;
+mod waking;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::check::check;
+use crate::kube::Name;
+use crate::memory::{Ledger, LedgerError, Memory};
+use crate::observation::Observation;
+use crate::plan::{Hold, HoldReason, Plan, Severity, Subject};
+use crate::planner::{self, Scratch};
+use crate::policy::{ClusterPolicySpec, Mode};
+use crate::procedure::{Receipt, Reply, Request};
+use crate::record::{Body, Recorder};
+use crate::snapshot::Store;
+use crate::units::Time;
+
+use executor::Executor;
+use sweep::Sweep;
+use waking::Waking;
+
+/// Names a request to whoever sends it; never used twice by one engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct RequestId(pub u64);
+
+/// What an engine wants after a tick or a reply.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[must_use = "requests that are not sent stay open"]
+pub struct Outcome {
+    /// Requests to be sent, in this order; each gets one reply through [`Engine::settle`].
+    pub requests: Vec<(RequestId, Request)>,
+    /// The plan, if one was made.
+    pub plan: Option<Arc<Plan>>,
+    /// What came of procedures that ended, by the node's name.
+    pub receipts: Vec<(Name, Receipt)>,
+    /// When to tick again at the latest.
+    pub wake_at: Time,
+}
+
+/// Decides and acts, sans I/O.
+#[derive(Debug)]
+pub struct Engine {
+    store: Store,
+    executor: Executor,
+    waking: Waking,
+    sweep: Sweep,
+    scratch: Scratch,
+    last: Option<Arc<Plan>>,
+    plans: u64,
+    recorder: Option<Recorder>,
+}
+
+impl Engine {
+    /// An engine that knows nothing but the stored ledger, if there is one. A ledger that cannot be read is an error: Ballast
+    /// then refuses to act rather than forget what it has begun.
+    pub fn new(ledger: Option<&str>) -> Result<Self, LedgerError> {
+        let ledger = ledger.map(Ledger::parse).transpose()?;
+        Ok(Self {
+            store: Store::new(),
+            executor: Executor::new(ledger),
+            waking: Waking::default(),
+            sweep: Sweep::default(),
+            scratch: Scratch::default(),
+            last: None,
+            plans: 0,
+            recorder: None,
+        })
+    }
+
+    /// Keeps a record from now on, at most `entries` of them until they are taken; older ones are dropped, and counted.
+    pub fn record(&mut self, entries: usize) {
+        let mut recorder = Recorder::new(entries);
+        recorder.started(self.executor.stored());
+        self.recorder = Some(recorder);
+    }
+
+    /// The recorder, if a record is kept.
+    pub fn recorder(&mut self) -> Option<&mut Recorder> {
+        self.recorder.as_mut()
+    }
+
+    /// What is remembered.
+    pub fn memory(&self) -> &Memory {
+        &self.executor.memory
+    }
+
+    /// The last plan.
+    pub fn last_plan(&self) -> Option<&Arc<Plan>> {
+        self.last.as_ref()
+    }
+
+    /// Takes observations in, plans if it is time, and goes on with whatever is due.
+    pub fn tick(&mut self, now: Time, observations: Vec<Observation>) -> Outcome {
+        if observations.is_empty() && !self.waking.is_due(now) && self.executor.wake_at() > now {
+            let wake_at = self.wake_at();
+            return Outcome { wake_at, ..Outcome::default() };
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.push(now, Body::Observed { observations: observations.clone() });
+        }
+        self.executor.arrive(now);
+        for observation in observations {
+            self.waking.note(now, &observation);
+            self.sweep.note(now, &observation);
+            self.executor.note(now, &observation);
+            self.store.observe(observation);
+        }
+        let plan = self.waking.is_due(now).then(|| self.plan(now));
+        self.executor.wake(now);
+        self.outcome(now, plan)
+    }
+
+    /// Takes the reply to a request. One that belongs to nothing any more is passed over.
+    pub fn settle(&mut self, now: Time, id: RequestId, reply: Reply) -> Outcome {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.push(now, Body::Settled { id, reply: reply.clone() });
+        }
+        self.executor.settle(now, id, &reply);
+        self.outcome(now, None)
+    }
+
+    fn plan(&mut self, now: Time) -> Arc<Plan> {
+        let snapshot = self.store.snapshot();
+        self.executor.set_acting(now, may_act(&snapshot.policy));
+        let (mut plan, history) = planner::plan(&snapshot, &self.executor.memory, now, &mut self.scratch);
+        self.executor.memory.history = history;
+        if !plan.actions.is_empty() {
+            plan.report.promises = check(&snapshot, &self.executor.memory, &plan);
+        }
+        let refused = plan.report.promises.iter().any(|note| note.severity == Severity::Fatal);
+        if refused {
+            let (subject, reason) = (Subject::Cluster, HoldReason::PlanRefused);
+            plan.report.holds.push(Hold { subject, reason, until: None });
+        }
+        self.executor.heed(now, &snapshot);
+        if !refused {
+            self.executor.apply(now, &plan, &snapshot);
+        }
+        self.sweep.run(now, &mut self.executor);
+        self.plans += 1;
+        self.waking.planned(now, plan.report.next_look);
+        let plan = Arc::new(plan);
+        self.last = Some(plan.clone());
+        if let Some(recorder) = &mut self.recorder {
+            recorder.push(now, Body::Planned { plan: plan.clone() });
+        }
+        plan
+    }
+
+    fn outcome(&mut self, now: Time, plan: Option<Arc<Plan>>) -> Outcome {
+        let (requests, receipts) = self.executor.take(now);
+        for (name, receipt) in &receipts {
+            self.waking.ended(now, *receipt);
+            self.sweep.ended(now, name);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            for (name, receipt) in &receipts {
+                recorder.push(now, Body::Noted { node: name.clone(), receipt: *receipt });
+            }
+            for (id, request) in &requests {
+                recorder.push(now, Body::Requested { id: *id, request: request.clone() });
+            }
+        }
+        Outcome { requests, plan, receipts, wake_at: self.wake_at() }
+    }
+
+    fn wake_at(&self) -> Time {
+        self.waking.due().min(self.executor.wake_at())
+    }
+}
+
+/// `Enforce` acts, and only where a node limit and a cost limit are set.
+fn may_act(policy: &ClusterPolicySpec) -> bool {
+    let limited = policy.limits.nodes.is_some() && policy.limits.cost_per_hour.is_some();
+    policy.mode == Mode::Enforce && limited
+}

@@ -1,0 +1,204 @@
+//! Waking: when the next plan is due. Most of what changes in a cluster needs no plan at once, and much of it none at all.
+
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::kube::{Name, Pod};
+use crate::observation::{Body, Change, Instance, Object, ObjectKind, Observation, Source, SourceKind};
+use crate::procedure::Receipt;
+use crate::units::{Span, Time};
+
+/// How long something urgent waits for more of its kind: pods of one job come within a moment of each other.
+const DEBOUNCE: Span = Span::from_millis(500);
+/// The shortest distance of two plans, so that no storm of changes makes more than one plan a second.
+const GAP: Span = Span::from_secs(1);
+/// How often the nodes scaler looks at changes that only matter for removals.
+const PERIOD: Span = Span::from_secs(10);
+/// The longest rest: what is seen grows old, and says so.
+const REST_LONGEST: Span = Span::from_mins(5);
+
+type Key = (Name, Name);
+
+/// What changed since the last plan, and how urgent it is.
+#[derive(Debug, Default)]
+pub(super) struct Waking {
+    /// Pods that wait: whether a plan has seen them.
+    waiting: FxHashMap<Key, bool>,
+    /// Those that no plan has seen, the oldest first; some may be placed by now.
+    fresh: VecDeque<(Time, Key)>,
+    /// A policy has changed: a pause or another mode holds from the next request on.
+    at_once: bool,
+    /// Since when something urgent has changed.
+    urgent: Option<Time>,
+    /// Something has changed that only matters for removals.
+    changed: bool,
+    /// Whether each source's last answer was good, and for instances what it said.
+    sources: FxHashMap<Source, Option<u64>>,
+    /// Policies and pools as they were last listed.
+    policies: FxHashMap<Source, Vec<Object>>,
+    planned_at: Option<Time>,
+    next_look: Option<Time>,
+}
+
+impl Waking {
+    /// Notes what an observation changes.
+    pub(super) fn note(&mut self, now: Time, observation: &Observation) {
+        match &observation.outcome {
+            Err(_) => self.answered(&observation.source, None),
+            Ok(Body::Listed(objects)) => {
+                self.answered(&observation.source, Some(0));
+                self.urgent.get_or_insert(now);
+                let source = &observation.source;
+                if speaks_of(source, ObjectKind::Pod) {
+                    self.relist(objects);
+                }
+                let policy =
+                    speaks_of(source, ObjectKind::ClusterPolicy) || speaks_of(source, ObjectKind::VmPool);
+                if policy && self.policies.get(source) != Some(objects) {
+                    self.policies.insert(source.clone(), objects.clone());
+                    self.at_once = true;
+                }
+            }
+            Ok(Body::Changed(changes)) => {
+                self.answered(&observation.source, Some(0));
+                let pods = speaks_of(&observation.source, ObjectKind::Pod);
+                for change in changes {
+                    self.note_change(now, change, pods);
+                }
+            }
+            Ok(Body::Instances(instances)) => {
+                self.answered(&observation.source, Some(print_of(instances)));
+            }
+            Ok(Body::Answer(_)) => self.changed = true,
+        }
+    }
+
+    /// A source that answers otherwise than before matters; one that says the same again does not.
+    fn answered(&mut self, source: &Source, answer: Option<u64>) {
+        match self.sources.get_mut(source) {
+            Some(last) if *last == answer => {}
+            Some(last) => {
+                *last = answer;
+                self.changed = true;
+            }
+            None => {
+                self.sources.insert(source.clone(), answer);
+                self.changed = true;
+            }
+        }
+    }
+
+    fn note_change(&mut self, now: Time, change: &Change, pods: bool) {
+        match change {
+            Change::Applied(object) => match object {
+                Object::Pod(pod) => self.note_pod(now, pod),
+                Object::ClusterPolicy(_) | Object::VmPool(_) => self.at_once = true,
+                _ => self.changed = true,
+            },
+            Change::Deleted(key) => {
+                self.changed = true;
+                if pods {
+                    self.waiting.remove(&(key.namespace.clone(), key.name.clone()));
+                }
+            }
+        }
+    }
+
+    /// The next plan, which comes soon, sees all pods that wait.
+    fn relist(&mut self, objects: &[Object]) {
+        self.waiting.clear();
+        self.fresh.clear();
+        for object in objects {
+            if let Object::Pod(pod) = object
+                && waits(pod)
+            {
+                self.waiting.insert((pod.metadata.namespace.clone(), pod.metadata.name.clone()), true);
+            }
+        }
+    }
+
+    fn note_pod(&mut self, now: Time, pod: &Pod) {
+        let key = (pod.metadata.namespace.clone(), pod.metadata.name.clone());
+        if !waits(pod) {
+            self.changed = true;
+            self.waiting.remove(&key);
+        } else if !self.waiting.contains_key(&key) {
+            self.waiting.insert(key.clone(), false);
+            self.fresh.push_back((now, key));
+        } else {
+            self.changed = true;
+        }
+    }
+
+    /// A procedure has ended: what was counted on may not come.
+    pub(super) fn ended(&mut self, now: Time, receipt: Receipt) {
+        match receipt {
+            Receipt::Joined | Receipt::Stopped | Receipt::Uncordoned => self.changed = true,
+            Receipt::LaunchFailed { .. }
+            | Receipt::NeverJoined
+            | Receipt::LaunchCancelled
+            | Receipt::GaveUp { .. } => {
+                self.urgent.get_or_insert(now);
+            }
+        }
+    }
+
+    /// A plan was made: everything up to now is considered.
+    pub(super) fn planned(&mut self, now: Time, next_look: Option<Time>) {
+        for (_, key) in self.fresh.drain(..) {
+            if let Some(seen) = self.waiting.get_mut(&key) {
+                *seen = true;
+            }
+        }
+        (self.at_once, self.urgent, self.changed) = (false, None, false);
+        self.planned_at = Some(now);
+        self.next_look = next_look;
+    }
+
+    pub(super) fn is_due(&mut self, now: Time) -> bool {
+        while let Some((_, key)) = self.fresh.front() {
+            if self.waiting.get(key) == Some(&false) {
+                break;
+            }
+            self.fresh.pop_front();
+        }
+        self.due() <= now
+    }
+
+    /// When the next plan is due.
+    pub(super) fn due(&self) -> Time {
+        let Some(planned_at) = self.planned_at else {
+            return if self.sources.is_empty() { Time::FAR_FUTURE } else { Time::ZERO };
+        };
+        if self.at_once {
+            return Time::ZERO;
+        }
+        let fresh = self.fresh.front().map(|(at, _)| *at);
+        let soon = fresh.into_iter().chain(self.urgent).min().map(|at| at + DEBOUNCE);
+        let later = self.changed.then(|| planned_at + PERIOD);
+        let rest = planned_at + REST_LONGEST;
+        let due = soon.into_iter().chain(later).chain(self.next_look).fold(rest, Time::min);
+        due.max(planned_at + GAP)
+    }
+}
+
+fn waits(pod: &Pod) -> bool {
+    pod.node_name.is_empty() && !pod.status.phase.is_terminal()
+}
+
+/// A number that differs where a list of instances says something else.
+fn print_of(instances: &[Instance]) -> u64 {
+    let mut hasher = FxHasher::default();
+    for instance in instances {
+        instance.id.hash(&mut hasher);
+        instance.state.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Whether a source speaks of a Kubernetes kind.
+pub(super) fn speaks_of(source: &Source, kind: ObjectKind) -> bool {
+    source.kind == SourceKind::Kubernetes && &*source.name == kind.name()
+}

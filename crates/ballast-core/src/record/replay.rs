@@ -1,0 +1,179 @@
+//! Replay: what went into an engine goes into a fresh one, and what comes out is compared, byte for byte.
+
+use std::io::BufRead;
+
+use crate::engine::Engine;
+use crate::memory::LedgerError;
+use crate::units::Time;
+
+use super::{Body, Entry, RECORD_VERSION};
+
+/// Bytes of one line: a list of 100,000 pods has about 100 MB.
+const LINE_BYTES_MAX: u64 = 1 << 30;
+/// Differences that are told; after the first the rest mostly follow from it.
+const DIFFERENCES_MAX: usize = 100;
+
+/// What a replay came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use = "a replay is made for its differences"]
+pub struct Replay {
+    /// Entries that were read.
+    pub entries: u64,
+    /// Plans that were made again.
+    pub plans: u64,
+    /// What came out otherwise, the first hundred.
+    pub differences: Vec<Difference>,
+}
+
+/// Something that came out otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Number of the entry in the record.
+    pub seq: u64,
+    /// When.
+    pub at: Time,
+    /// What the record says, as one line of JSON; empty where it says nothing.
+    pub recorded: String,
+    /// What came out now; empty where nothing did.
+    pub replayed: String,
+}
+
+/// Why a record cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The record cannot be read.
+    #[error("the record cannot be read")]
+    Read(#[source] std::io::Error),
+    /// A line is not an entry.
+    #[error("line {line} is not an entry of a record")]
+    Entry {
+        /// Which.
+        line: u64,
+        /// Why not.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// It begins in the middle.
+    #[error("the record does not begin with the start of an engine: only a whole record can be replayed")]
+    NoStart,
+    /// Entries are missing.
+    #[error("{entries} entries before line {line} were lost: only a whole record can be replayed")]
+    Lost {
+        /// Where.
+        line: u64,
+        /// How many.
+        entries: u64,
+    },
+    /// It was written by another version.
+    #[error("the record has version {found}, this program reads version {RECORD_VERSION}")]
+    Version {
+        /// Its version.
+        found: u32,
+    },
+    /// The ledger in it cannot be read.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// Replays a record.
+pub fn replay(reader: impl BufRead) -> Result<Replay, ReplayError> {
+    let mut replay = Replay::default();
+    let mut engine: Option<Engine> = None;
+    // What came out since the last input and has not been compared yet, the newest first.
+    let mut expected: Vec<Entry> = Vec::new();
+    let mut lines = Lines { reader, line: 0 };
+    while let Some((text, entry)) = lines.next_entry()? {
+        replay.entries += 1;
+        let line = lines.line;
+        match &entry.body {
+            Body::Lost { entries } => return Err(ReplayError::Lost { line, entries: *entries }),
+            Body::Started { version, .. } if *version != RECORD_VERSION => {
+                return Err(ReplayError::Version { found: *version });
+            }
+            Body::Started { ledger, .. } => {
+                replay.rest(&mut expected);
+                let mut fresh = Engine::new(ledger.as_deref())?;
+                fresh.record(usize::MAX);
+                expected = take(&mut fresh);
+                engine = Some(fresh);
+                replay.compare(&mut expected, &text, &entry);
+            }
+            Body::Observed { .. } | Body::Settled { .. } => {
+                replay.rest(&mut expected);
+                let engine = engine.as_mut().ok_or(ReplayError::NoStart)?;
+                replay.plans += u64::from(feed(engine, &entry));
+                expected = take(engine);
+                replay.compare(&mut expected, &text, &entry);
+            }
+            Body::Planned { .. } | Body::Requested { .. } | Body::Noted { .. } => {
+                if engine.is_none() {
+                    return Err(ReplayError::NoStart);
+                }
+                replay.compare(&mut expected, &text, &entry);
+            }
+        }
+    }
+    replay.rest(&mut expected);
+    Ok(replay)
+}
+
+/// Gives an engine the input of an entry; says whether it planned.
+fn feed(engine: &mut Engine, entry: &Entry) -> bool {
+    let outcome = match &entry.body {
+        Body::Observed { observations } => engine.tick(entry.at, observations.clone()),
+        Body::Settled { id, reply } => engine.settle(entry.at, *id, reply.clone()),
+        _ => return false,
+    };
+    outcome.plan.is_some()
+}
+
+fn take(engine: &mut Engine) -> Vec<Entry> {
+    let mut entries = engine.recorder().map(super::Recorder::take).unwrap_or_default();
+    entries.reverse();
+    entries
+}
+
+impl Replay {
+    fn compare(&mut self, expected: &mut Vec<Entry>, text: &str, entry: &Entry) {
+        let replayed = expected.pop().map(|entry| entry.to_line()).unwrap_or_default();
+        if replayed != text && self.differences.len() < DIFFERENCES_MAX {
+            let (seq, at, recorded) = (entry.seq, entry.at, text.to_owned());
+            self.differences.push(Difference { seq, at, recorded, replayed });
+        }
+    }
+
+    /// What came out now and does not stand in the record.
+    fn rest(&mut self, expected: &mut Vec<Entry>) {
+        while let Some(entry) = expected.pop() {
+            if self.differences.len() < DIFFERENCES_MAX {
+                let (seq, at, replayed) = (entry.seq, entry.at, entry.to_line());
+                self.differences.push(Difference { seq, at, recorded: String::new(), replayed });
+            }
+        }
+    }
+}
+
+struct Lines<R> {
+    reader: R,
+    line: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The next entry with its own text. A last line without an end was cut off while it was written, and is passed over.
+    fn next_entry(&mut self) -> Result<Option<(String, Entry)>, ReplayError> {
+        loop {
+            self.line += 1;
+            let mut text = String::new();
+            let mut limited = std::io::Read::take(&mut self.reader, LINE_BYTES_MAX);
+            if limited.read_line(&mut text).map_err(ReplayError::Read)? == 0 || !text.ends_with('\n') {
+                return Ok(None);
+            }
+            let text = text.trim_end();
+            if !text.is_empty() {
+                let entry = serde_json::from_str(text)
+                    .map_err(|source| ReplayError::Entry { line: self.line, source })?;
+                return Ok(Some((text.to_owned(), entry)));
+            }
+        }
+    }
+}
