@@ -1,6 +1,7 @@
 //! Wishes: what each workload asks for. A wish is a value; only the grant decides.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ pub struct Wish {
     /// Name of the workload.
     pub workload: Name,
     /// What one unit asks for.
-    pub requests: BTreeMap<Name, Quantity>,
+    pub requests: Arc<BTreeMap<Name, Quantity>>,
     /// Units it has now (running or bound).
     pub have: u32,
     /// Units it needs at the least; a gang gets all of them or none.

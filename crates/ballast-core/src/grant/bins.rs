@@ -69,6 +69,8 @@ pub(crate) struct Bins<'a> {
     ties: FxHashMap<usize, Ties>,
     /// What was placed since the last commit, for a roll-back.
     log: Vec<Undo>,
+    /// Marks that were neither rolled back to nor kept yet.
+    marks: u32,
     /// How many nodes were opened, by pool and template.
     opened: FxHashMap<(u32, u32), u32>,
     /// Steps that this plan may still take.
@@ -112,6 +114,7 @@ impl<'a> Bins<'a> {
             terms,
             ties: FxHashMap::default(),
             log: Vec::new(),
+            marks: 0,
             opened: FxHashMap::default(),
             steps_left: steps,
         }
@@ -121,14 +124,12 @@ impl<'a> Bins<'a> {
     pub(crate) fn place_on_nodes(&mut self, need: &Need<'_>, count: u32) -> u32 {
         self.allow(need);
         let ties = self.ties_of(need.class);
+        if ties.is_free() && need.class.ports.is_empty() && need.class.gpu == GpuNeed::None {
+            return self.place_plainly(need, count);
+        }
         let (mut from, mut left) = (0, count);
         while left > 0 && self.step() {
-            let allowed = self.scratch.allowed.get(&allow_key(need));
-            let Some(rank) =
-                self.scratch.overlay.next_fit(self.snapshot.index(), from, &need.class.requests, allowed)
-            else {
-                break;
-            };
+            let Some(rank) = self.next_node(need, from) else { break };
             let bin = Bin::Node(rank);
             let times = self.times(need.class, &ties, bin).min(left);
             if times > 0 {
@@ -139,6 +140,42 @@ impl<'a> Bins<'a> {
             from = if times > 0 && !ties.only_away() { 0 } else { rank + 1 };
         }
         count - left
+    }
+
+    /// The same for a need that nothing but room and its constraint binds: one pass from left to right.
+    fn place_plainly(&mut self, need: &Need<'_>, count: u32) -> u32 {
+        let index = self.snapshot.index();
+        let requests = &need.class.requests;
+        let (mut from, mut left) = (0, count);
+        let mut changed = Vec::new();
+        while left > 0 && self.step() {
+            let Some(rank) = self.next_node(need, from) else { break };
+            let before = *self.scratch.overlay.free(index, rank);
+            let times = requests.times_in(&before).min(left);
+            let mut free = before;
+            free.subtract(requests, i64::from(times));
+            self.scratch.overlay.set_leaf(index, rank, free);
+            changed.push(rank);
+            left -= times;
+            from = rank + 1;
+            if self.marks > 0 {
+                self.log.push(Undo {
+                    bin: Bin::Node(rank),
+                    free: before,
+                    gpus: None,
+                    ports: 0,
+                    class: 0,
+                    count: 0,
+                });
+            }
+        }
+        self.scratch.overlay.settle(index, &changed);
+        count - left
+    }
+
+    fn next_node(&self, need: &Need<'_>, from: usize) -> Option<usize> {
+        let allowed = self.scratch.allowed.get(&allow_key(need));
+        self.scratch.overlay.next_fit(self.snapshot.index(), from, &need.class.requests, allowed)
     }
 
     /// Places up to `count` units of a need on nodes that are not there yet. Returns how many.
@@ -219,13 +256,23 @@ impl<'a> Bins<'a> {
         self.new.iter().any(|bin| bin.provider_id == *provider_id)
     }
 
-    /// A point to roll back to.
-    pub(crate) fn mark(&self) -> (usize, usize) {
+    /// A point to roll back to. Changes are only logged until it is rolled back to or kept.
+    pub(crate) fn mark(&mut self) -> (usize, usize) {
+        self.marks += 1;
         (self.log.len(), self.new.len())
+    }
+
+    /// Keeps what was placed since a mark.
+    pub(crate) fn keep(&mut self, _: (usize, usize)) {
+        self.marks -= 1;
+        if self.marks == 0 {
+            self.log.clear();
+        }
     }
 
     /// Takes back everything placed and opened since a mark.
     pub(crate) fn roll_back(&mut self, (log, new): (usize, usize)) {
+        self.marks -= 1;
         while self.log.len() > log {
             let undo = self.log.pop().expect("it is longer than the mark");
             self.undo(undo);
@@ -365,6 +412,9 @@ impl<'a> Bins<'a> {
         if let Bin::New(at) = bin {
             self.new[at].load.push((need.wish, times));
         }
+        if self.marks == 0 {
+            return;
+        }
         let class_id = std::ptr::from_ref(class) as usize;
         self.log.push(Undo {
             bin,
@@ -415,6 +465,9 @@ impl<'a> Bins<'a> {
     pub(crate) fn close(&mut self, rank: usize) {
         let before = *self.free(Bin::Node(rank));
         self.set_free(Bin::Node(rank), crate::snapshot::CLOSED);
+        if self.marks == 0 {
+            return;
+        }
         self.log.push(Undo { bin: Bin::Node(rank), free: before, gpus: None, ports: 0, class: 0, count: 0 });
     }
 

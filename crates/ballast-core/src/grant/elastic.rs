@@ -6,7 +6,6 @@ use super::bins::{Bin, Bins};
 use super::need::{Need, Tier};
 use super::{Capacity, Grant, Place};
 use crate::kube::Name;
-use crate::scalers::nodes::requests_of;
 use crate::snapshot::Snapshot;
 use crate::wish::{ElasticWish, Wish};
 
@@ -109,12 +108,12 @@ impl<'a> Elastic<'a> {
     }
 
     /// Its wish, as the plan shows it.
-    pub(crate) fn wish(&self, snapshot: &Snapshot) -> Wish {
+    pub(crate) fn wish(&self) -> Wish {
         Wish {
             scaler: self.wish.scaler,
             namespace: self.wish.namespace.clone(),
             workload: self.wish.workload.clone(),
-            requests: requests_of(self.need.class, &snapshot.names),
+            requests: self.need.class.amounts.clone(),
             have: self.have,
             floor: self.wish.floor,
             want: self.wish.floor,

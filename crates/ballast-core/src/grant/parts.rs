@@ -37,7 +37,7 @@ pub(super) struct Parts {
     indexes: [NodeIndex; 2],
 }
 
-/// What a part would use more of.
+/// What a part asks more of, compared with all parts together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lean {
     Cpu = 0,
@@ -86,16 +86,30 @@ impl Parts {
     }
 }
 
-/// What each part would use more of, on a node like those that could be started.
+/// What each part leans towards, compared with all parts together.
+///
+/// Where one resource is far from binding there is nothing to balance: everything leans towards the other.
 fn leans(needs: &[Need<'_>], list: &[Part], offered: &Resources) -> Vec<Lean> {
+    let share = |part: &Part, dimension: usize| {
+        needs[part.need].class.requests[dimension] as f64 / offered[dimension].max(1) as f64
+    };
+    let all =
+        |dimension: usize| list.iter().map(|part| share(part, dimension) * f64::from(part.left)).sum::<f64>();
+    let (cpu, memory) = (all(Resources::CPU), all(Resources::MEMORY));
     let lean = |part: &Part| {
-        let requests = &needs[part.need].class.requests;
-        let of_cpu = requests[Resources::CPU] as f64 * offered[Resources::MEMORY] as f64;
-        let of_memory = requests[Resources::MEMORY] as f64 * offered[Resources::CPU] as f64;
-        if of_cpu >= of_memory { Lean::Cpu } else { Lean::Memory }
+        let towards_cpu = share(part, Resources::CPU) * memory >= share(part, Resources::MEMORY) * cpu;
+        match (memory * FAR < cpu, cpu * FAR < memory) {
+            (true, _) => Lean::Cpu,
+            (_, true) => Lean::Memory,
+            _ if towards_cpu => Lean::Cpu,
+            _ => Lean::Memory,
+        }
     };
     list.iter().map(lean).collect()
 }
+
+/// A resource of which this many times less is asked for is far from binding.
+const FAR: f64 = 4.0;
 
 fn negated(resources: &Resources) -> Resources {
     let mut negated = Resources::ZERO;

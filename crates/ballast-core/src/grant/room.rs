@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::kube::Name;
 use crate::memory::Memory;
+use crate::observation::InstanceState;
 use crate::plan::{Limit, SkipReason};
 use crate::policy::{ClusterPolicySpec, Mode};
 use crate::resources::Resources;
@@ -144,16 +145,13 @@ impl Room {
             + counts.of(BaseState::Stopping);
         let launching = |name: &Name| memory.ledger.launches.contains_key(name);
         // A launch whose instance no list shows yet counts all the same; one that is seen counts once.
-        let seen = |name: &Name| {
-            snapshot.node_named(name).is_some()
-                || pool.instances.values().any(|instance| instance.name == *name)
-        };
         let launches = memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
         let (mut unseen, mut rising) = (0, 0);
         for (name, _) in launches {
             rising += 1;
-            let off = pool.stopped.iter().any(|id| pool.instances[id].name == *name);
-            unseen += u32::from(!seen(name) || off);
+            let state = pool.states.get(name);
+            let off = state == Some(&InstanceState::Stopped);
+            unseen += u32::from(off || (state.is_none() && snapshot.node_named(name).is_none()));
         }
         let stopped =
             pool.stopped.iter().filter(|id| !launching(&pool.instances[*id].name)).cloned().collect();

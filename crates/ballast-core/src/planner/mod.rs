@@ -82,7 +82,7 @@ pub fn plan_with(
     }
     let history = History { idle_since: removals.idle_since, boots: memory.history.boots.clone() };
     let mut all = wishes.wishes;
-    all.extend(elastic.iter().map(|elastic| elastic.wish(snapshot)));
+    all.extend(elastic.iter().map(|elastic| elastic.wish()));
     let plan = Plan { schema_version: SCHEMA_VERSION, now, actions, wishes: all, grants, report };
     (plan, history)
 }

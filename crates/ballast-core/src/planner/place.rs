@@ -62,6 +62,12 @@ fn place_group(
     placements: &mut [Placement],
     gang: Option<u32>,
 ) -> Refusals {
+    place_on_existing(bins, needs, group, placements);
+    grow_for(bins, rooms, memory, now, needs, group, placements, gang)
+}
+
+/// Places a group on what is free, then on what is starting.
+fn place_on_existing(bins: &mut Bins<'_>, needs: &[Need<'_>], group: &[usize], placements: &mut [Placement]) {
     for &at in group {
         let need = &needs[at];
         let mut left = need.count;
@@ -76,6 +82,20 @@ fn place_group(
         }
         placements[at] = Placement { free, left };
     }
+}
+
+/// Starts nodes for what is left of a group.
+#[expect(clippy::too_many_arguments, reason = "the state of one plan, passed by parts to keep borrows apart")]
+fn grow_for(
+    bins: &mut Bins<'_>,
+    rooms: &mut Rooms,
+    memory: &Memory,
+    now: Time,
+    needs: &[Need<'_>],
+    group: &[usize],
+    placements: &mut [Placement],
+    gang: Option<u32>,
+) -> Refusals {
     let hungry: Vec<usize> = group
         .iter()
         .copied()
@@ -107,11 +127,17 @@ fn place_gang(
     report: &mut Report,
 ) {
     let mark = bins.mark();
+    let left = |placements: &[Placement]| members.iter().map(|&at| placements[at].left).sum::<u32>();
+    place_on_existing(bins, needs, members, placements);
+    if left(placements) == 0 {
+        bins.keep(mark);
+        return;
+    }
     let rooms_before = rooms.clone();
     let gang = needs[members[0]].gang;
-    let refusals = place_group(bins, rooms, memory, now, needs, members, placements, gang);
-    let left: u32 = members.iter().map(|&at| placements[at].left).sum();
-    if left == 0 {
+    let refusals = grow_for(bins, rooms, memory, now, needs, members, placements, gang);
+    if left(placements) == 0 {
+        bins.keep(mark);
         return;
     }
     let placed: u32 = members.iter().map(|&at| needs[at].count - placements[at].left).sum();

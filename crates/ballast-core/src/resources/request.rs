@@ -61,6 +61,23 @@ pub fn gpu_need(amounts: &BTreeMap<Name, i64>, meta: &Meta) -> GpuNeed {
     }
 }
 
+/// A vector and its GPUs, by name.
+pub fn amounts_of(requests: &Resources, gpu: GpuNeed, names: &ResourceNames) -> BTreeMap<Name, Quantity> {
+    let mut amounts = BTreeMap::new();
+    for (dimension, amount) in requests.iter().enumerate().filter(|(_, amount)| *amount != 0) {
+        let quantity = match dimension {
+            Resources::PODS | Resources::GPU_WHOLE | Resources::GPU_SHARE => continue,
+            Resources::CPU => Quantity::from_milli(amount),
+            _ => Quantity::from_units(amount),
+        };
+        amounts.insert(names.name(dimension), quantity);
+    }
+    if gpu != GpuNeed::None {
+        amounts.insert(names.name(Resources::GPU_WHOLE), Quantity::from_milli(gpu.milli()));
+    }
+    amounts
+}
+
 fn share_of(amounts: &Amounts, meta: &Meta) -> Option<i64> {
     if let Some(&milli) = amounts.get(GPU_MILLI_RESOURCE) {
         return Some(milli);

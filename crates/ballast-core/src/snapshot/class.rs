@@ -1,9 +1,11 @@
 //! Classes: pods that are alike in shape and constraints. Plans are made for classes, not for pods.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::kube::{LabelSelector, Labels, Meta, Name, PodAffinityTerm, PodSpec};
 use crate::resources::{GpuNeed, Resources};
+use crate::units::Quantity;
 
 /// What makes pods alike: the parts of a pod that any decision reads, its own name left out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +29,8 @@ pub struct Class {
     pub key: Arc<ClassKey>,
     /// What one asks for.
     pub requests: Resources,
+    /// What one asks for, by name.
+    pub amounts: Arc<BTreeMap<Name, Quantity>>,
     /// What one needs of GPUs.
     pub gpu: GpuNeed,
     /// Priority of its pods.

@@ -201,6 +201,29 @@ impl Overlay {
         }
     }
 
+    /// Changes the free vector of a leaf alone: the maxima above it are stale until [`Overlay::settle`]. Until then searches
+    /// may only start behind it, and the new vector must not be greater.
+    pub fn set_leaf(&mut self, index: &NodeIndex, leaf: usize, free: Resources) {
+        self.put(index.base + leaf, free);
+    }
+
+    /// Brings the maxima above leaves up to date that were changed alone; in the order of the leaves.
+    pub fn settle(&mut self, index: &NodeIndex, leaves: &[usize]) {
+        let mut stale: Vec<usize> = leaves.iter().map(|leaf| (index.base + leaf) / 2).collect();
+        while !stale.is_empty() && stale[0] > 0 {
+            stale.dedup();
+            stale.retain(|&at| {
+                let maximum = greater(self.value(index, 2 * at), self.value(index, 2 * at + 1));
+                let changed = *self.value(index, at) != maximum;
+                if changed {
+                    self.put(at, maximum);
+                }
+                changed
+            });
+            stale.iter_mut().for_each(|at| *at /= 2);
+        }
+    }
+
     /// The first allowed leaf from `from` on that has room.
     pub fn next_fit(
         &self,

@@ -35,6 +35,8 @@ pub struct PoolEntry {
     pub templates: Vec<Template>,
     /// Its instances by identity.
     pub instances: BTreeMap<Name, Instance>,
+    /// States of its instances by name.
+    pub states: FxHashMap<Name, InstanceState>,
     /// Identities of the instances that are off, in order of their names.
     pub stopped: Vec<Name>,
     /// Identities of the instances that are up but are no node, in order of their names.
@@ -85,6 +87,7 @@ impl PoolEntry {
             spec,
             templates: Vec::new(),
             instances: BTreeMap::new(),
+            states: FxHashMap::default(),
             stopped: Vec::new(),
             nodeless: Vec::new(),
             counts: Counts::default(),
@@ -114,6 +117,8 @@ impl PoolEntry {
         };
         let named = |instance: &Instance| (instance.name.clone(), instance.id.clone());
         let off = |instance: &&Instance| instance.state == InstanceState::Stopped;
+        self.states =
+            self.instances.values().map(|instance| (instance.name.clone(), instance.state)).collect();
         self.stopped = by_name(self.instances.values().filter(off).map(named).collect());
         self.nodeless =
             by_name(self.instances.values().filter(|i| !off(i) && !is_node(i)).map(named).collect());

@@ -75,9 +75,14 @@ impl Store {
         }
         let kind = ObjectKind::ALL.into_iter().find(|kind| kind.name() == &*source.name);
         let mut gone = kind.map(|kind| self.keys(kind)).unwrap_or_default();
+        if kind == Some(ObjectKind::Pod) {
+            self.pod_slots.reserve(objects.len().saturating_sub(self.pod_slots.len()));
+        }
         for object in objects {
-            let key = key_of(&object);
-            gone.remove(&(key.namespace, key.name));
+            if !gone.is_empty() {
+                let key = key_of(&object);
+                gone.remove(&(key.namespace, key.name));
+            }
             self.apply(object);
         }
         for (namespace, name) in gone.into_keys() {

@@ -1,12 +1,13 @@
 //! Taking in pods: each finds its class, its node or its place in the queue.
 
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::kube::{Labels, Name, NodeSelector, Phase, Pod, PodSpec};
 use crate::observation::ObjectKey;
-use crate::resources::{is_gpu, pod_requests};
+use crate::resources::{amounts_of, is_gpu, pod_requests};
 use crate::units::Time;
 
 use super::{Class, ClassKey, Constraint, GPU_MODELS_ANNOTATION, NONE, PodEntry, Snapshot, Store};
@@ -38,15 +39,15 @@ impl Store {
             return;
         }
         let class = self.class_of(&pod);
-        let slot = match self.pod_slots.get(&key) {
-            Some(&slot) => {
+        let slot = match self.pod_slots.entry(key) {
+            Entry::Occupied(entry) => {
+                let slot = *entry.get();
                 self.detach(slot);
                 slot
             }
-            None => {
-                let slot = self.new_pod_slot();
-                self.pod_slots.insert(key, slot);
-                slot
+            Entry::Vacant(entry) => {
+                let slot = new_pod_slot(&mut self.free_pods, &mut self.current);
+                *entry.insert(slot)
             }
         };
         let node = if pod.node_name.is_empty() { NONE } else { self.node_slot(&pod.node_name) };
@@ -115,14 +116,6 @@ impl Store {
         }
     }
 
-    fn new_pod_slot(&mut self) -> u32 {
-        self.free_pods.pop().unwrap_or_else(|| {
-            let snapshot = Arc::make_mut(&mut self.current);
-            snapshot.pods.push(None);
-            (snapshot.pods.len() - 1) as u32
-        })
-    }
-
     /// The class of a pod, with one more user.
     fn class_of(&mut self, pod: &Pod) -> u32 {
         let owner = pod.metadata.controller().map(|owner| &owner.name);
@@ -183,6 +176,7 @@ impl Snapshot {
             self.keeping_away.insert(slot);
         }
         self.classes[slot as usize] = Some(Class {
+            amounts: Arc::new(amounts_of(&requests, gpu, &self.names)),
             requests,
             gpu,
             priority: self.priority_of(&key.spec),
@@ -232,6 +226,14 @@ impl Snapshot {
             }
         })
     }
+}
+
+fn new_pod_slot(free: &mut Vec<u32>, snapshot: &mut Arc<Snapshot>) -> u32 {
+    free.pop().unwrap_or_else(|| {
+        let snapshot = Arc::make_mut(snapshot);
+        snapshot.pods.push(None);
+        (snapshot.pods.len() - 1) as u32
+    })
 }
 
 fn entry_of(pod: Pod, class: u32, node: u32) -> PodEntry {

@@ -12,4 +12,4 @@ mod wishes;
 pub(crate) use census::starting_nodes;
 pub use drain::pod_block;
 pub(crate) use removal::{Going, Removals, remove};
-pub(crate) use wishes::{NodeWishes, requests_of};
+pub(crate) use wishes::NodeWishes;

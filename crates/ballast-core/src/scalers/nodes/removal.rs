@@ -150,6 +150,7 @@ fn weigh(
         bins.roll_back(mark);
         return Some(reason);
     }
+    bins.keep(mark);
     budgets.spend(snapshot, pool_at, &displaces);
     let waits = waits && !displaces.is_empty();
     removals.nodes.push(Going { slot, idle_since: since, displaces, waits, above_maximum });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::grant::{Need, Tier};
 use crate::kube::{Labels, Meta, Name, PodSpec, Toleration, TolerationOperator};
 use crate::plan::{Subject, Waiting, WaitingOn};
-use crate::resources::{ResourceNames, pod_requests};
+use crate::resources::{ResourceNames, amounts_of, pod_requests};
 use crate::snapshot::{Class, ClassKey, Constraint, Gang, Snapshot};
 use crate::units::Quantity;
 use crate::wish::{Scaler, Wish};
@@ -145,7 +145,7 @@ impl NodeWishes {
             scaler: Scaler::Nodes,
             namespace: class.key.namespace.clone(),
             workload,
-            requests: requests_of(class, &snapshot.names),
+            requests: class.amounts.clone(),
             have,
             floor: if gang.is_some() { have + count } else { have },
             want: have + count,
@@ -172,7 +172,7 @@ impl NodeWishes {
             scaler: Scaler::Nodes,
             namespace: Name::default(),
             workload: format!("headroom of {name}").into(),
-            requests: requests.clone(),
+            requests: class.amounts.clone(),
             have: 0,
             floor: 0,
             want: count,
@@ -250,6 +250,7 @@ fn headroom_class(requests: &BTreeMap<Name, Quantity>, names: &ResourceNames) ->
         spec,
     };
     Class {
+        amounts: Arc::new(amounts_of(&requests, gpu, names)),
         requests,
         gpu,
         priority: i32::MIN,
@@ -262,30 +263,4 @@ fn headroom_class(requests: &BTreeMap<Name, Quantity>, names: &ResourceNames) ->
         claims: Vec::new(),
         key: Arc::new(key),
     }
-}
-
-/// What one pod of a class asks for, by name.
-pub(crate) fn requests_of(class: &Class, names: &ResourceNames) -> BTreeMap<Name, Quantity> {
-    use crate::resources::{GpuNeed, Resources};
-    let mut requests = BTreeMap::new();
-    for (dimension, amount) in class.requests.iter().enumerate() {
-        let quantity = match dimension {
-            Resources::CPU => Quantity::from_milli(amount),
-            Resources::PODS | Resources::GPU_WHOLE | Resources::GPU_SHARE => continue,
-            _ => Quantity::from_units(amount),
-        };
-        if amount != 0 {
-            requests.insert(names.name(dimension), quantity);
-        }
-    }
-    match class.gpu {
-        GpuNeed::None => {}
-        GpuNeed::Whole(count) => {
-            requests.insert("gpu".into(), Quantity::from_units(i64::from(count)));
-        }
-        GpuNeed::Share(milli) => {
-            requests.insert("gpu".into(), Quantity::from_milli(i64::from(milli)));
-        }
-    }
-    requests
 }
