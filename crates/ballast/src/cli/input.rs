@@ -4,14 +4,10 @@ use std::fs;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
+use ballast_core::documents::File;
+
 use super::Result;
 use crate::present::{Doing, Failure};
-
-/// A file as it was read; its name is what messages show.
-pub(super) struct Input {
-    pub(super) name: String,
-    pub(super) bytes: Vec<u8>,
-}
 
 /// Ends of names that are read from a folder.
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
@@ -19,7 +15,7 @@ const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 const DEPTH_MAX: u32 = 16;
 
 /// Reads every path: a file, the documents below a folder in the order of their names, or `-` for standard input.
-pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Input>> {
+pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<File>> {
     let mut inputs = Vec::new();
     for path in paths {
         if path.as_os_str() == "-" {
@@ -38,7 +34,7 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Input>> {
     Ok(inputs)
 }
 
-fn standard_input() -> Result<Input> {
+fn standard_input() -> Result<File> {
     let mut stdin = std::io::stdin().lock();
     if stdin.is_terminal() {
         return Err(Failure::new("standard input is a terminal").hint(
@@ -47,15 +43,15 @@ fn standard_input() -> Result<Input> {
     }
     let mut bytes = Vec::new();
     stdin.read_to_end(&mut bytes).doing(|| "cannot read standard input")?;
-    Ok(Input { name: "-".to_owned(), bytes })
+    Ok(File { name: "-".to_owned(), bytes })
 }
 
-fn file(path: &Path) -> Result<Input> {
+fn file(path: &Path) -> Result<File> {
     let bytes = fs::read(path).doing(|| format!("cannot read {}", path.display()))?;
-    Ok(Input { name: path.display().to_string(), bytes })
+    Ok(File { name: path.display().to_string(), bytes })
 }
 
-fn folder(path: &Path, depth: u32, inputs: &mut Vec<Input>) -> Result<()> {
+fn folder(path: &Path, depth: u32, inputs: &mut Vec<File>) -> Result<()> {
     if depth > DEPTH_MAX {
         return Err(Failure::new(format!("{} is more than {DEPTH_MAX} folders deep", path.display())));
     }

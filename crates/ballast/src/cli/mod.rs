@@ -1,8 +1,12 @@
 //! The commands, a file each: arguments in, data on stdout, all else on stderr, one [`Outcome`] out.
 
+mod check;
 mod completions;
+mod import;
 mod input;
+mod load;
 mod outcome;
+mod plan;
 mod reference;
 mod simulate;
 
@@ -16,7 +20,7 @@ use crate::present::{Failure, Screen};
 pub use outcome::Outcome;
 
 /// What every command returns.
-pub type Result<T = Outcome> = std::result::Result<T, Failure>;
+pub type Result<T = Outcome, E = Failure> = std::result::Result<T, E>;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -43,6 +47,9 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Simulate(simulate::Args),
+    Plan(plan::Args),
+    Check(check::Args),
+    Import(import::Args),
     Completions(completions::Args),
     #[command(hide = true)]
     Reference(reference::Args),
@@ -52,6 +59,9 @@ impl Command {
     fn run(self, screen: &mut Screen) -> Result {
         match self {
             Self::Simulate(args) => simulate::run(&args, screen),
+            Self::Plan(args) => plan::run(&args, screen),
+            Self::Check(args) => check::run(&args, screen),
+            Self::Import(args) => import::run(&args, screen),
             Self::Completions(args) => completions::run(&args, screen),
             Self::Reference(args) => reference::run(&args),
         }

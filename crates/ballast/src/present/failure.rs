@@ -8,12 +8,19 @@ use std::io;
 pub struct Failure {
     error: anyhow::Error,
     hints: Vec<String>,
+    /// The text says itself that it is an error.
+    is_told: bool,
 }
 
 impl Failure {
     /// A failure that has no other cause.
     pub fn new(message: impl fmt::Display) -> Self {
-        Self { error: anyhow::Error::msg(message.to_string()), hints: Vec::new() }
+        Self { error: anyhow::Error::msg(message.to_string()), hints: Vec::new(), is_told: false }
+    }
+
+    /// A failure that is told already in full, such as a list of problems with their places.
+    pub fn told(text: impl fmt::Display) -> Self {
+        Self { error: anyhow::Error::msg(text.to_string()), hints: Vec::new(), is_told: true }
     }
 
     /// Adds what the user may do about it.
@@ -34,6 +41,9 @@ impl Failure {
         let mut text = String::new();
         let red = anstyle::AnsiColor::Red.on_default().bold();
         let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
+        if self.is_told {
+            return format!("{}\n", self.error);
+        }
         let _ = writeln!(text, "{red}error{red:#}: {}", self.error);
         for cause in self.error.chain().skip(1) {
             let _ = writeln!(text, "  {red}caused by{red:#}: {cause}");
@@ -47,7 +57,7 @@ impl Failure {
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self { error: error.into(), hints: Vec::new() }
+        Self { error: error.into(), hints: Vec::new(), is_told: false }
     }
 }
 
@@ -59,7 +69,11 @@ pub trait Doing<T> {
 
 impl<T, E: Into<anyhow::Error>> Doing<T> for Result<T, E> {
     fn doing<D: fmt::Display>(self, what: impl FnOnce() -> D) -> Result<T, Failure> {
-        self.map_err(|error| Failure { error: error.into().context(what().to_string()), hints: Vec::new() })
+        self.map_err(|error| Failure {
+            error: error.into().context(what().to_string()),
+            hints: Vec::new(),
+            is_told: false,
+        })
     }
 }
 

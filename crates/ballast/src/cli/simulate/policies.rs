@@ -1,13 +1,15 @@
 //! Scenarios and the policies that they are run under: the scenario's own is A, each file is one more.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use ballast_core::observation::Object;
 use ballast_core::policy::{ClusterPolicySpec, VmPoolSpec};
 use ballast_core::units::Span;
 use ballast_sim::scenario::Scenario;
 
 use super::set::Set;
-use crate::cli::{Result, input};
+use crate::cli::{Result, load};
 use crate::present::{Doing, Failure};
 
 /// A scenario under one policy.
@@ -27,6 +29,9 @@ pub(super) struct Other {
     pools: Vec<(String, VmPoolSpec)>,
 }
 
+/// Names the folder of recorded data, which is not part of the program.
+const TRACES: &str = "BALLAST_TRACES";
+
 /// Letters are enough for as many as anybody reads.
 const LETTERS: std::ops::RangeInclusive<char> = 'A'..='Z';
 
@@ -34,17 +39,11 @@ const LETTERS: std::ops::RangeInclusive<char> = 'A'..='Z';
 pub(super) fn load(paths: &[PathBuf], sets: &[Set], until: Option<Span>) -> Result<Vec<Scenario>> {
     let mut scenarios = Vec::new();
     let mut used = vec![false; sets.len()];
-    for (name, mut document) in documents(paths)? {
-        if document["kind"] != "Scenario" {
-            continue;
-        }
-        for (set, used) in sets.iter().zip(&mut used) {
-            let applied = set.apply(&mut document);
-            *used |= applied.map_err(|why| Failure::new(format!("cannot set `{}`: {why}", set.text())))?;
-        }
-        let mut scenario = Scenario::from_value(document).doing(|| format!("cannot use {name}"))?;
+    for placed in load::load(paths)?.scenarios {
+        let scenario = load::scenario(&placed).map_err(|problems| load::refused(&problems))?;
+        let mut scenario = changed(scenario, sets, &mut used)?;
         scenario.spec.until = until.unwrap_or(scenario.spec.until);
-        scenarios.push(scenario);
+        scenarios.push(resolved(scenario)?);
     }
     if let Some((set, _)) = sets.iter().zip(&used).find(|(_, used)| !**used) {
         return Err(Failure::new(format!("`--set {}` speaks of no scenario here", set.text())));
@@ -56,6 +55,33 @@ pub(super) fn load(paths: &[PathBuf], sets: &[Set], until: Option<Span>) -> Resu
     Ok(scenarios)
 }
 
+/// The scenario with what `--set` changes.
+fn changed(scenario: Scenario, sets: &[Set], used: &mut [bool]) -> Result<Scenario> {
+    if sets.is_empty() {
+        return Ok(scenario);
+    }
+    let mut document = scenario.to_value();
+    for (set, used) in sets.iter().zip(used) {
+        let applied = set.apply(&mut document);
+        *used |= applied.map_err(|why| Failure::new(format!("cannot set `{}`: {why}", set.text())))?;
+    }
+    Scenario::from_value(document)
+        .doing(|| format!("{} is no scenario any more after `--set`", scenario.name))
+}
+
+/// The scenario with what the files hold that it names.
+fn resolved(scenario: Scenario) -> Result<Scenario> {
+    let name = scenario.name.clone();
+    let read = |file: &str| {
+        let folder =
+            std::env::var_os(TRACES).ok_or_else(|| io::Error::other(format!("{TRACES} is not set")))?;
+        std::fs::read(Path::new(&folder).join(file))
+    };
+    scenario.resolve(read).doing(|| format!("cannot run {name}")).map_err(|failure| {
+        failure.hint(format!("it needs recorded data: let {TRACES} name the folder that holds it"))
+    })
+}
+
 /// Reads the files of other policies.
 pub(super) fn load_others(paths: &[PathBuf]) -> Result<Vec<Other>> {
     paths.iter().map(|path| Other::load(path)).collect()
@@ -64,15 +90,10 @@ pub(super) fn load_others(paths: &[PathBuf]) -> Result<Vec<Other>> {
 impl Other {
     fn load(path: &Path) -> Result<Self> {
         let mut other = Self { name: path.display().to_string(), cluster: None, pools: Vec::new() };
-        for (name, mut document) in documents(&[path.to_owned()])? {
-            let spec = document["spec"].take();
-            let doing = || format!("cannot use {name}");
-            match document["kind"].as_str() {
-                Some("ClusterPolicy") => other.cluster = Some(serde_json::from_value(spec).doing(doing)?),
-                Some("VmPool") => {
-                    let pool = document["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-                    other.pools.push((pool, serde_json::from_value(spec).doing(doing)?));
-                }
+        for placed in load::load(&[path.to_owned()])?.objects {
+            match placed.value {
+                Object::ClusterPolicy(policy) => other.cluster = Some(policy.spec),
+                Object::VmPool(pool) => other.pools.push((pool.name.to_string(), pool.spec)),
                 _ => {}
             }
         }
@@ -119,16 +140,4 @@ impl Policy {
         }
         Ok(policies)
     }
-}
-
-/// Every document of some paths, with the name of its file.
-fn documents(paths: &[PathBuf]) -> Result<Vec<(String, serde_json::Value)>> {
-    let mut documents = Vec::new();
-    for input in input::read(paths)? {
-        let text = String::from_utf8(input.bytes).doing(|| format!("cannot read {}", input.name))?;
-        let values: Vec<serde_json::Value> =
-            serde_saphyr::from_multiple(&text).doing(|| format!("cannot read {}", input.name))?;
-        documents.extend(values.into_iter().map(|value| (input.name.clone(), value)));
-    }
-    Ok(documents)
 }

@@ -1,0 +1,69 @@
+//! `ballast check`: are these documents good? Every problem with its place, or a count of what was read.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use ballast_core::documents::{Documents, Problems};
+
+use super::{Outcome, Result, load};
+use crate::present::Screen;
+use crate::present::table::Table;
+
+/// Check documents: their form, their values, and whether they fit together.
+///
+/// Reads YAML and JSON, one document or many, Lists, and what `kubectl get -o json|yaml` prints. A problem is told with file,
+/// line and column, the text in question, what is allowed, and what was probably meant.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Files or folders; `-` reads standard input
+    #[arg(short, long = "file", required = true, value_name = "PATH", num_args = 1..)]
+    files: Vec<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ballast check -f policy.yaml
+  ballast check -f scenarios
+  kubectl get vmpools,nodes,pods -A -o yaml | ballast check -f -";
+
+pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
+    let documents = load::load(&args.files)?;
+    let mut all = Problems { list: Vec::new(), more: false };
+    for scenario in &documents.scenarios {
+        if let Err(problems) = load::scenario(scenario) {
+            all.list.extend(problems.list);
+            all.more |= problems.more;
+        }
+    }
+    if !all.list.is_empty() {
+        return Err(load::refused(&all));
+    }
+    let mut table = Table::new(&["KIND", ">GOOD"]);
+    for (kind, count) in counts(&documents) {
+        table.row([kind, count.to_string()]);
+    }
+    for ((api_version, kind), count) in &documents.ignored {
+        table.row([format!("{kind} ({api_version}, not read)"), count.to_string()]);
+    }
+    screen.write(&table.render())?;
+    Ok(Outcome::Done)
+}
+
+fn counts(documents: &Documents) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for object in &documents.objects {
+        *counts.entry(object.value.kind().name().to_owned()).or_default() += 1;
+    }
+    let others = [
+        ("ElasticJobPolicy", documents.elastic_job_policies.len()),
+        ("MetricScaler", documents.metric_scalers.len()),
+        ("RayScaler", documents.ray_scalers.len()),
+        ("SparkPool", documents.spark_pools.len()),
+        ("Observation", documents.observations.len()),
+        ("Scenario", documents.scenarios.len()),
+    ];
+    counts
+        .extend(others.into_iter().filter(|other| other.1 > 0).map(|(kind, count)| (kind.to_owned(), count)));
+    counts
+}

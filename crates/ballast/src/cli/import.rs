@@ -1,0 +1,90 @@
+//! `ballast import`: a real cluster, or a record of one, turned into a scenario.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ballast_core::observation::Object;
+use ballast_sim::import;
+use ballast_sim::scenario::Scenario;
+
+use super::{Outcome, Result, load};
+use crate::present::format::yaml;
+use crate::present::{Doing, Screen};
+
+/// Turn a cluster, or a record of one, into a scenario for `ballast simulate`.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    from: From,
+}
+
+#[derive(clap::Subcommand)]
+enum From {
+    Openb(Openb),
+    Kubectl(Kubectl),
+}
+
+/// The public trace of Alibaba's GPU cluster of 2023 (openb).
+#[derive(clap::Args)]
+#[command(after_help = OPENB)]
+struct Openb {
+    /// The list of nodes
+    nodes: PathBuf,
+    /// The list of pods
+    pods: PathBuf,
+    /// Write to this file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+}
+
+const OPENB: &str = "\
+Examples:
+  ballast import openb openb_node_list_all_node.csv openb_pod_list_default.csv --to openb.yaml
+  ballast simulate openb.yaml --until 2d";
+
+/// What `kubectl get` printed: nodes, pods, disruption budgets, pools.
+#[derive(clap::Args)]
+#[command(after_help = KUBECTL)]
+struct Kubectl {
+    /// Files or folders; `-` reads standard input
+    #[arg(required = true, value_name = "DUMP")]
+    dumps: Vec<PathBuf>,
+    /// The name of the scenario
+    #[arg(long, default_value = "imported")]
+    name: String,
+    /// Write to this file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+}
+
+const KUBECTL: &str = "\
+Examples:
+  kubectl get nodes,pods,pdb,daemonsets -A -o json | ballast import kubectl - --to today.yaml
+  ballast import kubectl dump.json pools.yaml --name today --to today.yaml";
+
+pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
+    let (scenario, to) = match &args.from {
+        From::Openb(openb) => {
+            let read = |path: &Path| fs::read(path).doing(|| format!("cannot read {}", path.display()));
+            let (nodes, pods) = (read(&openb.nodes)?, read(&openb.pods)?);
+            let doing = || format!("cannot import {} and {}", openb.nodes.display(), openb.pods.display());
+            (import::openb(&nodes, &pods).doing(doing)?, &openb.to)
+        }
+        From::Kubectl(kubectl) => (from_kubectl(kubectl, screen)?, &kubectl.to),
+    };
+    let text = yaml(&scenario.to_value())?;
+    match to {
+        Some(path) => fs::write(path, text).doing(|| format!("cannot write {}", path.display()))?,
+        None => screen.write(&text)?,
+    }
+    Ok(Outcome::Done)
+}
+
+fn from_kubectl(args: &Kubectl, screen: &mut Screen) -> Result<Scenario> {
+    let documents = load::load(&args.dumps)?;
+    for ((api_version, kind), count) in &documents.ignored {
+        screen.note(format_args!("note: {count} of kind {kind} ({api_version}) are not read"));
+    }
+    let objects: Vec<Object> = documents.objects.into_iter().map(|placed| placed.value).collect();
+    import::kubectl(args.name.as_str().into(), &objects).doing(|| "cannot make a scenario of this cluster")
+}

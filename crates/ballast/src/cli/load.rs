@@ -1,0 +1,48 @@
+//! Documents from paths: files in, typed documents out, or every problem with its place on stderr.
+
+use std::path::PathBuf;
+
+use ballast_core::documents::{self, Documents, Finding, Path, Placed, ProblemCode, Problems};
+use ballast_sim::scenario::{Complaint, Scenario, ScenarioSpec};
+
+use super::{Result, input};
+use crate::present::Failure;
+
+/// Reads and checks all documents of some paths.
+pub(super) fn load(paths: &[PathBuf]) -> Result<Documents> {
+    documents::load(&input::read(paths)?).map_err(|problems| refused(&problems))
+}
+
+/// The failure of documents that are not good.
+pub(super) fn refused(problems: &Problems) -> Failure {
+    Failure::told(problems.to_string())
+}
+
+/// A scenario, checked by the simulator, whose complaints get the places of the document.
+pub(super) fn scenario(placed: &Placed<documents::Scenario>) -> Result<Scenario, Problems> {
+    let documents::Scenario { name, spec: part } = &placed.value;
+    let spec: ScenarioSpec = part.read()?;
+    let list: Vec<_> = spec.check().into_iter().map(|complaint| part.problem(finding(complaint))).collect();
+    if list.is_empty() {
+        Ok(Scenario { name: name.clone(), spec })
+    } else {
+        Err(Problems { list, more: false })
+    }
+}
+
+fn finding(complaint: Complaint) -> Finding {
+    let Complaint { path, message } = complaint;
+    Finding { path: parsed(&path), code: ProblemCode::InvalidValue, message, allowed: None, suggestion: None }
+}
+
+/// The path that is written `pools[0].spec.max`.
+fn parsed(text: &str) -> Path {
+    let mut path = Path::default();
+    for part in text.split(['.', '[']).filter(|part| !part.is_empty()) {
+        path = match part.strip_suffix(']').and_then(|index| index.parse().ok()) {
+            Some(index) => path.index(index),
+            None => path.key(part),
+        };
+    }
+    path
+}

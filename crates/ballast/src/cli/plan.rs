@@ -1,0 +1,130 @@
+//! `ballast plan`: one plan from documents, without a cluster, and what would follow from it.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ballast_core::check::check;
+use ballast_core::documents::Documents;
+use ballast_core::memory::Memory;
+use ballast_core::plan::{Plan, Severity};
+use ballast_core::planner;
+use ballast_core::snapshot::Store;
+use ballast_core::units::{Span, Time};
+use serde::Serialize;
+
+use super::{Outcome, Result, input, load};
+use crate::present::format::{self, Format};
+use crate::present::{Doing, Failure, Hint, Screen, plan as words};
+
+/// Make one plan from documents: what would be done, what would not, and why.
+///
+/// Nothing is changed and no cluster is needed. Reads Kubernetes objects as `kubectl get` prints them, policies, and
+/// Observations of other sources. Ends with exit code 2 when something would change.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Files or folders; `-` reads standard input
+    #[arg(short, long = "file", required = true, value_name = "PATH", num_args = 1..)]
+    files: Vec<PathBuf>,
+    /// The instant to plan for: a time, or a duration after the default, which is the newest Observation or else now
+    #[arg(long, value_name = "T")]
+    now: Option<Now>,
+    /// What was known before: a memory, or an earlier answer with `-o json`; the file is never written
+    #[arg(long, value_name = "FILE")]
+    memory: Option<PathBuf>,
+    /// The form of the plan
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ballast plan -f cluster/
+  kubectl get nodes,pods,pdb -A -o json | ballast plan -f - -f policy.yaml
+  ballast plan -f cluster/ --now 2026-11-15T06:00:00Z -o json > first.json
+  ballast plan -f cluster/ --memory first.json --now 10m -o wide";
+
+/// An instant on the command line.
+#[derive(Clone, Copy, Debug)]
+enum Now {
+    At(Time),
+    Later(Span),
+}
+
+impl FromStr for Now {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        let later = text.parse().map(Self::Later);
+        let at = text.parse().map(Self::At);
+        later
+            .ok()
+            .or(at.ok())
+            .ok_or_else(|| "write a time such as 2026-11-15T06:00:00Z or a duration such as 10m".to_owned())
+    }
+}
+
+/// What `-o json` prints: the plan, and the memory that the next one begins with.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    plan: &'a Plan,
+    memory: &'a Memory,
+}
+
+pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
+    let documents = load::load(&args.files)?;
+    let memory = args.memory.as_deref().map(remembered).transpose()?.unwrap_or_default();
+    let now = match (args.now, newest(&documents)) {
+        (Some(Now::At(time)), _) => time,
+        (Some(Now::Later(span)), newest) => newest + span,
+        (None, newest) => newest,
+    };
+    let (plan, memory) = planned(documents, memory, now);
+    match args.output {
+        Format::Table => screen.write(&words::tables(&plan, false))?,
+        Format::Wide => screen.write(&words::tables(&plan, true))?,
+        Format::Name => screen.write(&words::names(&plan))?,
+        Format::Json => screen.write(&format::json(&Answer { plan: &plan, memory: &memory })?)?,
+        Format::Yaml => screen.write(&format::yaml(&Answer { plan: &plan, memory: &memory })?)?,
+    }
+    if plan.report.promises.iter().any(|note| note.severity == Severity::Fatal) {
+        return Err(Failure::new("the plan would break a promise and would not be applied"));
+    }
+    Ok(if plan.actions.is_empty() { Outcome::Done } else { Outcome::WouldChange })
+}
+
+fn planned(documents: Documents, mut memory: Memory, now: Time) -> (Plan, Memory) {
+    memory.version = 1;
+    let mut store = Store::new();
+    for observation in documents.into_observations(now) {
+        store.observe(observation);
+    }
+    let snapshot = store.snapshot();
+    let (mut plan, history) = planner::plan(&snapshot, &memory, now, &mut planner::Scratch::default());
+    plan.report.promises.extend(check(&snapshot, &memory, &plan));
+    memory.history = history;
+    (plan, memory)
+}
+
+/// The time of the newest observation, else that of the wall clock.
+fn newest(documents: &Documents) -> Time {
+    let seen = documents.observations.iter().map(|placed| placed.value.taken_at).max();
+    seen.unwrap_or_else(|| {
+        let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Time::from_millis(passed.as_millis() as i64)
+    })
+}
+
+/// A memory, bare or within an earlier answer.
+fn remembered(path: &Path) -> Result<Memory> {
+    let doing = || format!("cannot read a memory from {}", path.display());
+    let file = input::read(&[path.to_owned()])?.pop().ok_or_else(|| Failure::new(doing()))?;
+    let text = String::from_utf8(file.bytes).doing(doing)?;
+    let mut value: serde_json::Value = serde_saphyr::from_str(&text).doing(doing)?;
+    let value = value.get_mut("memory").map(serde_json::Value::take).unwrap_or(value);
+    serde_json::from_value(value)
+        .doing(doing)
+        .hint(|| "give what `ballast plan -o json` printed, or its `memory`")
+}
