@@ -5,10 +5,13 @@ mod schema;
 
 use std::path::PathBuf;
 
+use ballast_core::memory::Memory;
+use ballast_core::observation::{ObservationSpec, bodies};
 use ballast_core::plan::{ActionCode, HoldReason, Plan, SkipReason, UnsafeToRemove, WaitingOn};
 use ballast_core::policy::{
     ClusterPolicySpec, ElasticJobPolicySpec, MetricScalerSpec, RayScalerSpec, SparkPoolSpec, VmPoolSpec,
 };
+use ballast_sim::scenario::Scenario;
 use clap::Command;
 use schemars::{Schema, schema_for};
 use serde_json::Value;
@@ -20,7 +23,11 @@ pub type Page = (PathBuf, String);
 
 /// Every page.
 pub fn pages(command: Command) -> Vec<Page> {
-    let mut pages = vec![("commands.md".into(), commands::page(command)), ("reasons.md".into(), reasons())];
+    let mut pages = vec![
+        ("commands.md".into(), commands::page(command)),
+        ("reasons.md".into(), reasons()),
+        ("observation-bodies.md".into(), observation_bodies()),
+    ];
     for (name, about, schema) in schemas() {
         let schema: Value = schema.into();
         let text = format!(
@@ -44,8 +51,46 @@ fn schemas() -> Vec<(&'static str, &'static str, Schema)> {
         ("MetricScaler", "The `spec` of a MetricScaler.", schema_for!(MetricScalerSpec)),
         ("RayScaler", "The `spec` of a RayScaler.", schema_for!(RayScalerSpec)),
         ("SparkPool", "The `spec` of a SparkPool.", schema_for!(SparkPoolSpec)),
+        (
+            "Observation",
+            "The `spec` of an Observation; its `body` has the form of its source's kind.",
+            schema_for!(ObservationSpec),
+        ),
+        ("Scenario", "A Scenario, for `ballast simulate`.", Scenario::schema()),
+        (
+            "Memory",
+            "What goes from one plan to the next: `memory` in the answer, and `--memory` of `ballast plan`.",
+            schema_for!(Memory),
+        ),
         ("Plan", "What `ballast plan -o json` prints.", schema_for!(Plan)),
     ]
+}
+
+/// What a source answers, by its kind.
+fn observation_bodies() -> String {
+    let parts = [
+        ("Instances", schema_for!(bodies::InstanceList)),
+        ("SparkMaster", schema_for!(bodies::SparkMaster)),
+        ("SparkWorker", schema_for!(bodies::SparkWorker)),
+        ("RayGcs", schema_for!(bodies::RayGcs)),
+        ("PrometheusQuery", schema_for!(bodies::PrometheusQuery)),
+        ("ResourceMetrics", schema_for!(bodies::ResourceMetrics)),
+        ("CustomMetrics", schema_for!(bodies::CustomMetrics)),
+        ("ExternalMetrics", schema_for!(bodies::ExternalMetrics)),
+        ("Scale", schema_for!(bodies::Scale)),
+        ("VirtualClusters", schema_for!(bodies::VirtualClusters)),
+        ("ClusterInquiry", schema_for!(bodies::ClusterInquiry)),
+    ];
+    let mut text = String::from(
+        "# Bodies of Observations\n\nWritten by `cargo xtask generate` from the types themselves. The `body` of an \
+         [Observation](observation.md) is the answer of its source, word for word; this is what Ballast reads of it.\n",
+    );
+    for (kind, schema) in parts {
+        let schema: Value = schema.into();
+        let about = schema["description"].as_str().unwrap_or_default();
+        text.push_str(&format!("\n## {kind}\n\n{about}\n\n{}", schema::sections(&schema)));
+    }
+    text
 }
 
 /// Every reason, with what it means.

@@ -1,0 +1,242 @@
+//! `ballast check`, `plan` and `import` as people type them.
+
+use snapbox::cmd::{Command, cargo_bin};
+use snapbox::str;
+
+const CLUSTER: &str = "tests/documents/cluster.yaml";
+
+fn ballast(args: &[&str]) -> Command {
+    Command::new(cargo_bin!("ballast"))
+        .args(args)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("COLUMNS", "100")
+        .env_remove("NO_COLOR")
+}
+
+fn stdout(args: &[&str]) -> String {
+    String::from_utf8(ballast(args).output().unwrap().stdout).unwrap()
+}
+
+fn cluster() -> String {
+    std::fs::read_to_string(CLUSTER).unwrap()
+}
+
+#[test]
+fn good_documents_are_counted() {
+    ballast(&["check", "-f", "tests/documents"])
+        .assert()
+        .success()
+        .stdout_eq(str![[r#"
+KIND            GOOD
+ClusterPolicy      1
+Node               1
+Observation        1
+Pod                3
+VmPool             1
+
+"#]])
+        .stderr_eq(str![]);
+}
+
+#[test]
+fn every_slip_is_told_with_its_place_and_what_was_meant() {
+    ballast(&["check", "-f", "tests/slips"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: spec.scaleDown.idelAfter: there is no field `idelAfter`
+ --> tests/slips/pool.yaml:9:15
+  |
+9 |   scaleDown: {idelAfter: 5m, barePods: Blok}
+  |               ^^^^^^^^^
+  = allowed: `enabled`, `idleAfter`, `unreadyAfter`, `utilisation`, `coolDown`, `waitForCompletion`, `barePods`, `localStorage` or `payback`
+  = help: did you mean `idleAfter`?
+
+error: spec.scaleDown.barePods: `Blok` is not allowed here
+ --> tests/slips/pool.yaml:9:40
+  |
+9 |   scaleDown: {idelAfter: 5m, barePods: Blok}
+  |                                        ^^^^
+  = allowed: `Block` or `Evict`
+  = help: did you mean `Block`?
+
+2 problems; nothing was loaded
+
+"#]]);
+}
+
+#[test]
+fn a_scenario_is_checked_as_finely() {
+    let scenario = "apiVersion: ballast.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n  until: 0s\n  expect: {cost: [2, 1]}\n";
+    let told = ballast(&["check", "-f", "-"]).stdin(scenario).assert().code(1);
+    told.stdout_eq(str![]).stderr_eq(str![[r#"
+error: spec.until: a scenario lasts some time: write a duration such as `1d`
+ --> -:5:10
+  |
+5 |   until: 0s
+  |          ^^
+
+error: spec.expect.cost: write two numbers, the smaller first
+ --> -:6:12
+  |
+6 |   expect: {cost: [2, 1]}
+  |            ^^^^
+
+2 problems; nothing was loaded
+
+"#]]);
+}
+
+#[test]
+fn a_plan_says_what_would_be_done_and_what_not_and_why() {
+    ballast(&["plan", "-f", CLUSTER])
+        .assert()
+        .code(2)
+        .stdout_eq(str![[r#"
+ACTION   TARGET    POOL    REASON
+start    plain-1   plain   1 pending pods fit nowhere else
+
+Waiting:
+  SUBJECT    WAITS FOR
+  pod ml/b   1 fits on nodes of plain that this plan starts
+
+Cannot be served:
+  SUBJECT       WHERE               WHAT BINDS
+  pod ml/huge   new node of plain   a new node of this pool would not do: no GPU device with enough free
+  pod ml/huge   1 node there        no GPU device with enough free
+
+1 to start, 1 waiting, 1 that cannot be served, looks again in 1m
+
+"#]])
+        .stderr_eq(str![]);
+}
+
+#[test]
+fn a_wide_plan_says_more() {
+    ballast(&["plan", "-f", CLUSTER, "-o", "wide"]).assert().code(2).stdout_eq(str![[r#"
+ID   ACTION   TARGET    POOL    FROM      TO        AFTER   BOUND BY   REASON
+a1   start    plain-1   plain   Stopped   Running                      1 pending pods fit nowhere else
+
+Waiting:
+  SUBJECT    WAITS FOR
+  pod ml/b   1 fits on nodes of plain that this plan starts
+
+Cannot be served:
+  SUBJECT       WHERE               WHAT BINDS
+  pod ml/huge   new node of plain   a new node of this pool would not do: no GPU device with enough free
+  pod ml/huge   1 node there        no GPU device with enough free
+
+1 to start, 1 waiting, 1 that cannot be served, looks again in 1m
+
+"#]]);
+}
+
+#[test]
+fn a_plan_for_programs_has_the_published_form() {
+    let plan: serde_json::Value =
+        serde_json::from_str(&stdout(&["plan", "-f", CLUSTER, "-o", "json"])).unwrap();
+    assert_eq!(plan["schemaVersion"], 1);
+    assert_eq!(plan["now"], "2026-11-15T06:00:00Z", "the instant of the newest observation");
+    assert_eq!(plan["actions"][0]["target"]["providerId"], "x://plain-1");
+    assert_eq!(plan["memory"]["version"], 1);
+    for part in ["holds", "skipped", "waiting", "infeasible", "unmodelled", "promises", "trace"] {
+        assert!(plan["report"][part].is_array(), "{part}");
+    }
+    assert!(stdout(&["plan", "-f", CLUSTER, "-o", "yaml"]).contains("schemaVersion: 1\n"));
+    assert_eq!(stdout(&["plan", "-f", CLUSTER, "-o", "name"]), "instance/plain-1\n");
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes_from_a_file_or_a_pipe() {
+    let args = ["plan", "-f", "-", "-o", "json"];
+    let piped = ballast(&args).stdin(cluster()).output().unwrap();
+    assert_eq!(String::from_utf8(piped.stdout).unwrap(), stdout(&["plan", "-f", CLUSTER, "-o", "json"]));
+}
+
+#[test]
+fn memory_goes_in_bare_or_within_an_earlier_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, bare) = (folder.path().join("whole.json"), folder.path().join("bare.json"));
+    let answer = stdout(&["plan", "-f", CLUSTER, "-o", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    std::fs::write(&whole, &answer).unwrap();
+    std::fs::write(&bare, value["memory"].to_string()).unwrap();
+    let with = |file: &std::path::Path| {
+        stdout(&["plan", "-f", CLUSTER, "-o", "json", "--now", "1m", "--memory", file.to_str().unwrap()])
+    };
+    assert_eq!(with(&whole), with(&bare));
+    assert!(with(&whole).contains("2026-11-15T06:01:00Z"));
+    let bad = folder.path().join("bad.json");
+    std::fs::write(&bad, "{\"ledger\": 7}").unwrap();
+    let refused = ballast(&["plan", "-f", CLUSTER, "--memory", bad.to_str().unwrap()]).assert().code(1);
+    refused.stdout_eq(str![]).stderr_eq(str![[r#"
+error: cannot read a memory from [..]bad.json
+  caused by: invalid type: integer `7`, expected struct Ledger
+
+hint: give what `ballast plan -o json` printed, or its `memory`
+
+"#]]);
+}
+
+#[test]
+fn nothing_to_change_ends_with_zero() {
+    let all = cluster();
+    let quiet =
+        all.split("---\n").filter(|document| !document.contains("Pending")).collect::<Vec<_>>().join("---\n");
+    let done = ballast(&["plan", "-f", "-"]).stdin(quiet).assert().code(0);
+    done.stdout_eq(str![[r#"
+Nothing to change, looks again in 1m
+
+"#]])
+        .stderr_eq(str![]);
+}
+
+#[test]
+fn bad_input_prints_nothing_but_what_is_wrong() {
+    for (bytes, words) in [
+        (&b"\xff\xfe\x00"[..], "UTF-8"),
+        (b"{\"a\": ", "cut off"),
+        (b"kind: [", "error"),
+        (b"apiVersion: ballast.dev/v1alpha1\nkind: VmPoll\nmetadata: {name: a}\nspec: {}\n", "VmPool"),
+    ] {
+        let refused = ballast(&["plan", "-f", "-"]).stdin(bytes.to_vec()).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(refused.stdout.is_empty());
+        let told = String::from_utf8(refused.stderr).unwrap();
+        assert!(told.contains(words), "{told}");
+    }
+    ballast(&["plan"]).assert().code(1).stdout_eq(str![]);
+    ballast(&["plan", "-f", CLUSTER, "--now", "yesterday"]).assert().code(1).stderr_eq(str![[r#"
+error: invalid value 'yesterday' for '--now <T>': write a time such as 2026-11-15T06:00:00Z or a duration such as 10m
+
+For more information, try '--help'.
+
+"#]]);
+}
+
+#[test]
+fn a_dump_becomes_a_scenario_that_can_be_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("today.yaml");
+    let to = to.to_str().unwrap();
+    ballast(&["import", "kubectl", CLUSTER, "--name", "today", "--to", to])
+        .assert()
+        .success()
+        .stdout_eq(str![]);
+    ballast(&["check", "-f", to]).assert().success();
+    assert_eq!(stdout(&["simulate", to, "--until", "1h", "-o", "name"]), "scenario/today\n");
+}
+
+#[test]
+fn a_trace_becomes_a_scenario_or_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let (nodes, pods) = (folder.path().join("nodes.csv"), folder.path().join("pods.csv"));
+    std::fs::write(&nodes, "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,65536,2,T4\n").unwrap();
+    let head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time";
+    std::fs::write(&pods, format!("{head}\np0,1000,1024,1,1000,,LS,Running,0,3600,0\n")).unwrap();
+    let args = ["import", "openb", nodes.to_str().unwrap(), pods.to_str().unwrap()];
+    let scenario = stdout(&args);
+    assert!(scenario.starts_with("apiVersion: ballast.dev/v1alpha1\nkind: Scenario\n"), "{scenario}");
+    std::fs::write(&pods, format!("{head}\np0,many,1024,1,1000,,LS,Running,0,3600,0\n")).unwrap();
+    let refused = ballast(&args).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(told.contains("line 2, column 4"), "{told}");
+}
