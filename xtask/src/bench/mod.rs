@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: cases in, one row a figure out, each held against its bar.
 //!
-//! The measured code is the example `bench` of ballast-sim, built for release: it runs the cases that it is
-//! given and prints a [`row::Row`] as JSON a line. This verb builds and runs it, checks the rows, prints a table
-//! and writes the JSON array. Another program that prints such rows is another line in [`runner::RUNNERS`].
+//! The measured code lies in examples of the crates, built for release: each runs the cases that it is given and prints
+//! a [`row::Row`] as JSON a line. This verb builds and runs them, refuses rows that contradict themselves, prints a table
+//! and writes the JSON array. Another program that prints such rows is another line in the table of [`runner`].
 
 mod row;
 mod runner;

@@ -3,87 +3,58 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::row::Row;
 use crate::workspace;
 
-/// A program that measures: an example of a package.
-pub(super) struct Runner {
-    /// The package.
+/// A program that measures: an example of a package. It takes the names of cases and prints rows as JSON lines.
+struct Runner {
     package: &'static str,
-    /// The example; it takes the names of cases, none meaning all, and prints rows as JSON lines.
     example: &'static str,
-    /// The cases it knows.
-    cases: &'static [&'static str],
-    /// Features that the example needs.
+    /// The features that the example asks for.
     features: &'static str,
-    /// Where its source begins, to say so when it is not there.
-    source: &'static str,
+    /// What it can measure.
+    cases: &'static [&'static str],
 }
 
 /// Every program that measures.
-pub(super) const RUNNERS: &[Runner] = &[
+const RUNNERS: &[Runner] = &[
     Runner {
         package: "ballast-core",
         example: "plan-bench",
-        cases: &["pack-51k", "plan-15k-cold", "plan-15k-incremental", "remove-2k", "types-400", "growth"],
         features: "fixtures",
-        source: "crates/ballast-core/examples/plan-bench",
+        cases: &["pack-51k", "plan-15k-cold", "plan-15k-incremental", "remove-2k", "types-400", "growth"],
     },
-    Runner {
-        package: "ballast-sim",
-        example: "bench",
-        cases: &["sim-day", "sim-year"],
-        features: "",
-        source: "crates/ballast-sim/examples/bench",
-    },
+    Runner { package: "ballast-sim", example: "bench", features: "", cases: &["sim-day", "sim-year"] },
 ];
 
 /// Runs the cases, or all of them, and returns the rows in the order in which they were measured.
 pub(super) fn run(cases: &[String]) -> Result<Vec<Row>> {
     let known: Vec<&str> = RUNNERS.iter().flat_map(|runner| runner.cases).copied().collect();
-    for case in cases {
-        ensure!(known.contains(&case.as_str()), "no case `{case}`; there are {}", known.join(", "));
+    if let Some(case) = cases.iter().find(|case| !known.contains(&case.as_str())) {
+        bail!("there is no case `{case}`\n\nhint: the cases are {}", known.join(", "));
     }
     let mut rows = Vec::new();
     for runner in RUNNERS {
-        let own: Vec<&str> = runner.cases.iter().copied().filter(|name| named(cases, name)).collect();
-        if !own.is_empty() {
-            rows.extend(runner.run(&own)?);
+        let wanted = |case: &&&str| cases.is_empty() || cases.iter().any(|named| named == **case);
+        let mine: Vec<&str> = runner.cases.iter().filter(wanted).copied().collect();
+        if !mine.is_empty() {
+            rows.extend(runner.run(&mine)?);
         }
     }
-    ensure!(!rows.is_empty(), "no case was measured");
     Ok(rows)
-}
-
-/// Whether a case is meant: by name, or because none is named.
-fn named(cases: &[String], name: &str) -> bool {
-    cases.is_empty() || cases.iter().any(|case| case == name)
 }
 
 impl Runner {
     fn run(&self, cases: &[&str]) -> Result<Vec<Row>> {
-        let source = workspace::root().join(self.source);
-        let there = source.is_dir() || source.with_extension("rs").is_file();
-        ensure!(there, "there is nothing to measure yet: no {}", self.source);
         let mut command = workspace::cargo();
-        command.args([
-            "run",
-            "--quiet",
-            "--release",
-            "--package",
-            self.package,
-            "--example",
-            self.example,
-            "--features",
-            self.features,
-            "--",
-        ]);
+        command.args(["run", "--quiet", "--release", "--package", self.package, "--example", self.example]);
+        command.args(["--features", self.features, "--"]);
         command.args(cases).arg("--json").stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;
         let output = child.stdout.take().context("the output was piped")?;
-        let mut rows = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
         for line in BufReader::new(output).lines() {
             let line = line.context("cannot read the rows")?;
             let row = Row::parse(&line).with_context(|| format!("not a row: {line}"))?;
@@ -92,6 +63,19 @@ impl Runner {
         }
         let status = child.wait()?;
         ensure!(status.success(), "{command:?} ended with {status}");
+        let silent = cases.iter().find(|case| rows.iter().all(|row| row.case != **case));
+        ensure!(silent.is_none(), "{command:?} told nothing of {silent:?}");
         Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_case_is_refused_with_the_known_ones() {
+        let error = run(&["pack".to_owned()]).expect_err("no such case").to_string();
+        assert!(error.contains("no case `pack`") && error.contains("pack-51k, plan-15k-cold"), "{error}");
     }
 }
