@@ -3,8 +3,10 @@
 //! A new target is a file with a function and a row in [`TARGETS`], with a folder of small inputs, good and bad,
 //! to start from. A target asserts what must hold of any input; that it returns at all is always asserted.
 
+mod documents;
 mod objects;
 mod openb;
+mod schedule;
 mod self_check;
 mod units;
 
@@ -69,6 +71,18 @@ pub(crate) const TARGETS: &[Target] = &[
             "num_gpu",
             "gpu_milli",
         ],
+    },
+    Target {
+        name: "documents",
+        run: documents::run,
+        corpus: &["fuzz/corpus/documents", "crates/ballast-core/tests/documents"],
+        tokens: documents::TOKENS,
+    },
+    Target {
+        name: "schedule",
+        run: schedule::run,
+        corpus: &["fuzz/corpus/schedule"],
+        tokens: &["*", "/", "-", ",", "MON-FRI", "NOV", "0 8 * * *", "*/15", "31 2", "+08:00", "Z", "7"],
     },
 ];
 

@@ -111,7 +111,7 @@ impl<'s> Source<'s> {
         Snippet {
             text,
             before: length - skipped + usize::from(skipped > 0),
-            width: token_width(after).clamp(1, room),
+            width: token_width(after).clamp(1, room.max(1)),
         }
     }
 
