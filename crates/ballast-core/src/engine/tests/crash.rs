@@ -17,7 +17,7 @@ const FAULTS: [Fault; 7] = [
 ];
 
 /// Long enough for a lost reply to be noticed, a back-off to end, and a forgotten cordon to be found.
-const LONG: Span = Span::from_mins(30);
+const LONG: Span = Span::from_mins(16);
 
 #[test]
 fn growth_converges_whatever_one_fault_hits() {

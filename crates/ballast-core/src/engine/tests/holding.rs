@@ -61,3 +61,23 @@ fn the_ledger_stays_small_however_much_is_asked_for() {
     world.run(Span::from_secs(20));
     assert!(world.made > 50, "{} made", world.made);
 }
+
+#[test]
+fn the_view_shows_what_waits_and_what_is_under_way() {
+    let mut world = World::new(super::acting::three_wait());
+    world.tick();
+    let view = world.engine.view(world.now());
+    assert_eq!((view.pools[0].ready, view.pools[0].starting), (1, 3));
+    assert_eq!(view.nodes.len(), 4);
+    assert_eq!((view.pending[0].count, view.pending[0].requests.as_str()), (3, "3 CPU each"));
+    assert!(!view.pending[0].waiting.is_empty());
+    assert_eq!(view.in_flight.len(), 3);
+    assert_eq!(&*view.in_flight[0].kind, "CreateInstance");
+    assert!(view.sources.iter().all(|source| source.trouble.is_none()));
+    world.run(Span::from_mins(4));
+    let view = world.engine.view(world.now());
+    assert_eq!((view.pools[0].ready, view.pending.len(), view.in_flight.len()), (4, 0, 0));
+    assert_eq!(view.cost_per_hour, crate::units::Money::from_f64(4.0).unwrap());
+    assert!(view.nodes.iter().all(|node| node.kept_because.is_some()));
+    assert!(view.next_look.is_some());
+}

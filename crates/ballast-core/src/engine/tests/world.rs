@@ -67,7 +67,7 @@ impl World {
         while self.cluster.now < until {
             self.tick();
             let now = self.cluster.now;
-            self.cluster.now = until.min(now + Span::from_secs(2));
+            self.cluster.now = until.min(now + Span::from_secs(4));
             self.passes();
         }
     }
