@@ -50,6 +50,8 @@ pub(crate) struct NewBin {
     pub load: Vec<(usize, u32)>,
     /// The gang it was opened for.
     pub gang: Option<u32>,
+    /// What is free on it, where it is a node that we cordoned and could take back.
+    pub returning: Option<Resources>,
     /// Host ports taken on it.
     ports: Vec<crate::snapshot::HostPort>,
 }
@@ -209,7 +211,7 @@ impl<'a> Bins<'a> {
     /// Opens a new bin.
     pub(crate) fn open(&mut self, bin: NewBin) -> usize {
         let template = &self.snapshot.pools[bin.pool as usize].templates[bin.template as usize];
-        let mut free = template.free;
+        let mut free = bin.returning.unwrap_or(template.free);
         free[Resources::GPU_WHOLE] = bin.gpus.wholly_free();
         free[Resources::GPU_SHARE] = bin.gpus.greatest_share();
         self.new_index.push(free);
@@ -558,6 +560,7 @@ impl NewBin {
             gpus,
             load: Vec::new(),
             gang: None,
+            returning: None,
             ports: Vec::new(),
         }
     }

@@ -1,9 +1,9 @@
 //! Actions: what was decided, as changes to one identity each.
 
-use crate::grant::{Bins, Capacity};
+use crate::grant::{Bins, Capacity, NewBin};
 use crate::kube::Name;
 use crate::memory::Memory;
-use crate::observation::{ObjectKind, Source};
+use crate::observation::{InstanceState, ObjectKind, Source};
 use crate::plan::{
     Action, ActionCode, ActionId, ActionKind, Input, Precondition, Reason, Target, TargetKind,
 };
@@ -84,6 +84,90 @@ pub(super) fn launches(
     actions
 }
 
+/// The actions that take nodes back which we cordoned and which are needed again.
+pub(super) fn take_backs(bins: &Bins<'_>, now: Time) -> Vec<Action> {
+    let snapshot = bins.snapshot;
+    let age = source_age(snapshot, ObjectKind::Pod, now);
+    let needed = bins.new.iter().filter(|bin| bin.returning.is_some() && !bin.load.is_empty());
+    let take_back = |bin: &NewBin| {
+        let units = bin.units();
+        let node = snapshot.node_named(&bin.name);
+        let uid = node.map(|node| node.uid()).unwrap_or_default();
+        let inputs = vec![Input { name: "pods".into(), value: units.into(), age_seconds: age }];
+        let message = format!("{units} pending pods fit here; it was only running empty");
+        Action {
+            id: ActionId(0),
+            kind: ActionKind::UncordonNode,
+            target: Target {
+                kind: TargetKind::Node,
+                namespace: Name::default(),
+                name: bin.name.clone(),
+                uid: uid.clone(),
+                provider_id: Name::default(),
+                pool: snapshot.pools[bin.pool as usize].name.clone(),
+                zone: Name::default(),
+            },
+            from: "Cordoned".into(),
+            to: "Ready".into(),
+            precondition: Precondition { uid, ..Precondition::default() },
+            after: Vec::new(),
+            reason: Reason { code: ActionCode::CordonNotNeeded, message, inputs, limit: None },
+        }
+    };
+    needed.map(take_back).collect()
+}
+
+/// The actions that let instances go which we made and which never became a node.
+pub(super) fn releases(snapshot: &Snapshot, memory: &Memory, now: Time) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for pool in snapshot.pools.iter().filter(|pool| !pool.spec.pause.down && !snapshot.policy.pause.down) {
+        let age = source_age_of(snapshot, &Source::instances(&pool.name), now);
+        for instance in pool.nodeless.iter().map(|id| &pool.instances[id]) {
+            // Only what carries our token is ours to let go.
+            let ours = !instance.token.is_empty() && instance.state == InstanceState::Running;
+            let busy = memory.ledger.launches.contains_key(&instance.name)
+                || memory.ledger.removals.contains_key(&instance.name);
+            let Some(up) = instance.since.map(|since| now.since(since)) else { continue };
+            if !ours || busy || up <= pool.spec.times.boot_deadline {
+                continue;
+            }
+            let inputs = vec![Input {
+                name: "runningSeconds".into(),
+                value: (up.as_millis() / 1000).into(),
+                age_seconds: age,
+            }];
+            actions.push(Action {
+                id: ActionId(0),
+                kind: ActionKind::ReleaseInstance,
+                target: Target {
+                    kind: TargetKind::Instance,
+                    namespace: Name::default(),
+                    name: instance.name.clone(),
+                    uid: Name::default(),
+                    provider_id: instance.id.clone(),
+                    pool: pool.name.clone(),
+                    zone: instance.zone.clone(),
+                },
+                from: "Running".into(),
+                to: if pool.spec.stop == StopMode::Delete { "Deleted" } else { "Stopped" }.into(),
+                precondition: Precondition {
+                    instance_state: "Running".into(),
+                    token: instance.token.clone(),
+                    ..Precondition::default()
+                },
+                after: Vec::new(),
+                reason: Reason {
+                    code: ActionCode::NeverJoined,
+                    message: format!("up for {up} and never joined"),
+                    inputs,
+                    limit: None,
+                },
+            });
+        }
+    }
+    actions
+}
+
 /// The actions that remove nodes.
 pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<Action> {
     let age = source_age(snapshot, ObjectKind::Node, now);
@@ -146,6 +230,10 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
 }
 
 fn source_age(snapshot: &Snapshot, kind: ObjectKind, now: Time) -> f64 {
-    let at = snapshot.sources.get(&Source::kubernetes(kind)).and_then(|state| state.good_at);
+    source_age_of(snapshot, &Source::kubernetes(kind), now)
+}
+
+fn source_age_of(snapshot: &Snapshot, source: &Source, now: Time) -> f64 {
+    let at = snapshot.sources.get(source).and_then(|state| state.good_at);
     at.map_or(0.0, |at| now.since(at).as_secs_f64())
 }

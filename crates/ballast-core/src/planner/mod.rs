@@ -13,7 +13,7 @@ use crate::grant::{Bins, Capacity, NewBin, Rooms, Scratch as Bench, elastic};
 use crate::memory::{History, Memory};
 use crate::plan::{ActionId, Hold, HoldReason, Plan, Report, Step, Subject};
 use crate::scalers::nodes::{NodeWishes, Removals, remove, starting_nodes};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{BaseState, NodeEntry, Snapshot, ZONE_LABEL};
 use crate::units::{Span, Time};
 use crate::wish::ElasticWish;
 
@@ -57,11 +57,14 @@ pub fn plan_with(
     let mut rooms = Rooms::new(snapshot, memory, now);
     let mut bins = Bins::new(snapshot, &mut scratch.bench, needs.iter().map(|need| need.class), STEPS);
     let elastic = elastic::release(&mut bins, snapshot, elastic);
+    open_returning(&mut bins, snapshot, memory, now);
     open_starting(&mut bins, snapshot, memory, now);
     let starting = bins.new.len();
     let placements = place::place_all(&mut bins, &mut rooms, memory, now, &needs, &wishes, &mut report);
     place::fill_to_minimum(&mut bins, &mut rooms, memory, now);
-    let mut actions = actions::launches(&bins, starting, memory, &wishes, now);
+    let mut actions = actions::take_backs(&bins, now);
+    actions.extend(actions::launches(&bins, starting, memory, &wishes, now));
+    actions.extend(actions::releases(snapshot, memory, now));
     let loads = say::Loads::new(&bins, wishes.wishes.len());
     let mut grants = say::grants(&bins, &loads, &needs, &placements, &wishes);
     grants.extend(elastic::serve(&mut bins, &elastic));
@@ -85,6 +88,25 @@ pub fn plan_with(
     all.extend(elastic.iter().map(|elastic| elastic.wish()));
     let plan = Plan { schema_version: SCHEMA_VERSION, now, actions, wishes: all, grants, report };
     (plan, history)
+}
+
+/// Nodes that we cordoned only to let their work end can be taken back at once.
+fn open_returning(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory, now: Time) {
+    let waits = |name: &str| {
+        memory.ledger.removals.get(name).is_some_and(|removal| removal.waits && !removal.stopping)
+    };
+    let mut nodes: Vec<&NodeEntry> = snapshot.unsettled.iter().map(|&slot| snapshot.node(slot)).collect();
+    nodes.retain(|node| node.state == BaseState::CordonedByUs && waits(&node.name));
+    nodes.sort_by(|a, b| a.name.cmp(&b.name));
+    for node in nodes {
+        let Some(pool) = node.pool else { continue };
+        let zone = node.label(ZONE_LABEL).cloned().unwrap_or_default();
+        let templates = &snapshot.pools[pool as usize].templates;
+        let template = templates.iter().position(|template| template.zone == zone).unwrap_or(0) as u32;
+        let mut bin = NewBin::new(pool, template, Capacity::Free, node.name.clone(), now, node.gpus);
+        bin.returning = Some(node.free());
+        bins.open(bin);
+    }
 }
 
 /// Nodes on their way up are places already.

@@ -336,3 +336,61 @@ fn surplus_goes_to_elastic_workloads() {
     cluster.node("n3", "cpu");
     assert_eq!(units(&plan_elastic(&cluster, &wish), "train"), 8, "as much as it can use");
 }
+
+#[test]
+fn a_node_that_only_runs_empty_is_taken_back_before_any_is_started() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    let node = cluster.node("n1", "cpu");
+    node.spec.unschedulable = true;
+    node.metadata.annotations = labels(&[(crate::snapshot::CORDON_MARK, "m1")]);
+    cluster.running("batch-1", "n1", &[("cpu", "2")]);
+    cluster.pending("web-1", &[("cpu", "2")]);
+    assert_eq!(
+        kinds(&cluster.plan()),
+        [(ActionKind::CreateInstance, "cpu-1".to_owned())],
+        "being drained for good"
+    );
+    let removal = crate::memory::Removal {
+        pool: "cpu".into(),
+        uid: "uid-n1".into(),
+        provider_id: "sim:///n1".into(),
+        token: "".into(),
+        mark: "m1".into(),
+        mode: Default::default(),
+        release: false,
+        since: cluster.now,
+        deadline: cluster.now + Span::from_hours(1),
+        waits: true,
+        stopping: false,
+        displaces: Vec::new(),
+    };
+    cluster.memory.ledger.removals.insert("n1".into(), removal);
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::UncordonNode, "n1".to_owned())]);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::CordonNotNeeded);
+}
+
+#[test]
+fn an_instance_of_ours_that_never_joined_is_let_go() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.instance("lost", "cpu", InstanceState::Running);
+    assert_eq!(checked(&mut cluster).actions, [], "without our token it is not ours");
+    cluster.instances.values_mut().next().expect("it is there").token = "cpu-7".into();
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::ReleaseInstance, "lost".to_owned())]);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::NeverJoined);
+}
+
+#[test]
+fn a_batch_pool_cordons_and_waits() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0)).scale_down.wait_for_completion = true;
+    cluster.node("n1", "cpu");
+    cluster.running("batch-1", "n1", &[("cpu", "1")]).metadata.owner_references.clear();
+    cluster.without_removal_budgets();
+    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::CordonNode, "n1".to_owned())]);
+    cluster.pods.clear();
+    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::StopInstance, "n1".to_owned())]);
+}
