@@ -4,6 +4,8 @@ mod openpai;
 
 use std::sync::Arc;
 
+use ballast_core::engine::{Engine, Outcome, RequestId};
+use ballast_core::memory::LedgerError;
 use ballast_core::observation::Observation;
 use ballast_core::plan::Plan;
 use ballast_core::procedure::{Reply, Request};
@@ -15,6 +17,8 @@ use crate::scenario::{Controller as Kind, ScenarioSpec};
 /// Who decides in a run.
 #[derive(Debug)]
 pub(crate) enum Controller {
+    /// Ballast's own engine.
+    Ballast(Box<Engine>),
     /// The rule of the OpenPAI autoscaler.
     OpenPai(OpenPai),
     /// Nobody.
@@ -34,23 +38,44 @@ pub(crate) struct Wants {
 
 impl Controller {
     /// Starts the controller of a scenario, from the ledger that was stored last.
-    pub(crate) fn start(spec: &ScenarioSpec, _ledger: Option<&str>) -> Self {
-        match spec.controller {
+    pub(crate) fn start(spec: &ScenarioSpec, ledger: Option<&str>) -> Result<Self, LedgerError> {
+        Ok(match spec.controller {
+            Kind::Ballast => Self::Ballast(Box::new(Engine::new(ledger)?)),
             Kind::OpenPai => Self::OpenPai(OpenPai::default()),
-            Kind::Ballast | Kind::None => Self::None,
-        }
+            Kind::None => Self::None,
+        })
     }
 
     /// Looks at what is observed.
     pub(crate) fn tick(&mut self, now: Time, observations: Vec<Observation>) -> Wants {
         match self {
+            Self::Ballast(engine) => engine.tick(now, observations).into(),
             Self::OpenPai(openpai) => openpai.tick(now, observations),
             Self::None => Wants::default(),
         }
     }
 
     /// Takes a reply.
-    pub(crate) fn settle(&mut self, _now: Time, _request: u64, _reply: Reply) -> Wants {
-        Wants::default()
+    pub(crate) fn settle(&mut self, now: Time, request: u64, reply: Reply) -> Wants {
+        match self {
+            Self::Ballast(engine) => engine.settle(now, RequestId(request), reply).into(),
+            // It is fire and forget: the parent never looks at what a command came to.
+            Self::OpenPai(_) | Self::None => Wants::default(),
+        }
+    }
+
+    /// The last plan, where plans are made.
+    pub(crate) fn plan(&self) -> Option<&Arc<Plan>> {
+        match self {
+            Self::Ballast(engine) => engine.last_plan(),
+            Self::OpenPai(_) | Self::None => None,
+        }
+    }
+}
+
+impl From<Outcome> for Wants {
+    fn from(outcome: Outcome) -> Self {
+        let requests = outcome.requests.into_iter().map(|(id, request)| (id.0, request)).collect();
+        Self { requests, plan: outcome.plan, wake_at: Some(outcome.wake_at) }
     }
 }

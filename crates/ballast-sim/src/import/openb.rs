@@ -106,11 +106,12 @@ fn pool_of(name: Name, count: u32, template: NodeTemplate, per_hour: Money) -> S
     ScenarioPool { name, spec, running: 0, stopped: count, cloud: Cloud::default() }
 }
 
-/// A pod as a job; those that came before `from` are left out.
+/// A pod as a job. One that was there at `from` comes at the start; one that was gone by then does not come.
 fn job_of(pod: &Pod, from: Span) -> Option<TracedJob> {
-    let created = Span::from_secs(pod.created.unwrap_or(0));
-    let at = Span::from_millis(created.as_millis() - from.as_millis());
-    let lasts = pod.deleted.map(|deleted| Span::from_secs((deleted - pod.created.unwrap_or(0)).max(1)));
+    let from = from.as_millis() / 1000;
+    let came = pod.created.unwrap_or(0).max(from);
+    let at = Span::from_secs(came - from);
+    let lasts = pod.deleted.map(|deleted| deleted - came);
     let mut requests = BTreeMap::new();
     requests.insert("cpu".into(), Quantity::from_milli(pod.need.cpu));
     requests.insert("memory".into(), Quantity::from_units(pod.need.memory));
@@ -118,11 +119,12 @@ fn job_of(pod: &Pod, from: Span) -> Option<TracedJob> {
         requests.insert(GPU.into(), Quantity::from_units(pod.need.gpus.into()));
     }
     let models = pod.models.split('|').filter(|model| !model.is_empty());
-    (at >= Span::ZERO).then(|| TracedJob {
+    let is_there = lasts.is_none_or(|lasts| lasts > 0 || came > from);
+    is_there.then(|| TracedJob {
         name: pod.name.as_str().into(),
         workload: if pod.qos.is_empty() { "jobs".into() } else { pod.qos.to_lowercase().into() },
         at,
-        duration: lasts,
+        duration: lasts.map(|lasts| Span::from_secs(lasts.max(1))),
         requests,
         gpu_milli: pod.need.is_share().then_some(pod.need.gpu_milli),
         gpu_models: models.map(Name::from).collect(),

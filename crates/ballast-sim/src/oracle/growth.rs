@@ -72,7 +72,8 @@ impl Oracle {
         let starting = world.machines.iter().enumerate().filter(|(at, _)| is_starting(&(*at as u32)));
         let starting = starting.filter(|(_, machine)| world.kinds[machine.kind as usize].pool != NONE);
         let starting = starting.count() as i64;
-        let waiting: i64 = world.meter.waiting.iter().map(|&waiting| i64::from(waiting)).sum();
+        // What is asked for now was decided a moment ago, from what waited then.
+        let waiting = self.recent.iter().map(|(_, waiting)| *waiting).max().unwrap_or(0);
         let base = self.launched.values().copied().min().unwrap_or(self.pods_came - waiting);
         let by_pods = self.pods_came - base;
         let mut by_rule = 0;

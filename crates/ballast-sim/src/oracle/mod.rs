@@ -10,10 +10,11 @@ mod removal;
 use std::collections::{BTreeMap, VecDeque};
 
 use ballast_core::kube::Name;
+use ballast_core::memory::LedgerError;
 use ballast_core::plan::{Plan, Severity};
 use ballast_core::policy::{ClusterPolicySpec, Mode, RemovalBudget, VmPoolSpec};
 use ballast_core::procedure::{Reply, Request};
-use ballast_core::units::Time;
+use ballast_core::units::{Span, Time};
 
 use crate::scenario::ScenarioSpec;
 use crate::score::Breach;
@@ -22,6 +23,10 @@ use crate::world::World;
 
 /// The breaches that are kept in words; beyond, they are only counted.
 const KEPT: usize = 100;
+
+/// How long it takes at the most from a decision to its request: the ledger is written first, and requests have to wait their
+/// turn.
+const DECIDED_WITHIN: Span = Span::from_secs(30);
 
 /// What watches over the promises.
 #[derive(Debug)]
@@ -37,6 +42,8 @@ pub(crate) struct Oracle {
     /// Of each machine that is starting: pods that had ever come, less those that did not wait, when it was launched.
     launched: BTreeMap<u32, i64>,
     pods_came: i64,
+    /// How many pods waited lately, the oldest first.
+    recent: VecDeque<(Time, i64)>,
 }
 
 /// What the oracle knows of a pool.
@@ -64,6 +71,7 @@ impl Oracle {
             removed: VecDeque::new(),
             launched: BTreeMap::new(),
             pods_came: 0,
+            recent: VecDeque::new(),
         }
     }
 
@@ -82,6 +90,11 @@ impl Oracle {
         if self.breaches.len() < KEPT {
             self.breaches.push(Breach { at: world.now, promise, message });
         }
+    }
+
+    /// I-10: a ledger that was stored cannot be read back.
+    pub(crate) fn ledger_lost(&mut self, world: &World, error: &LedgerError) {
+        self.breach(world, "I-10", error.to_string());
     }
 
     /// A plan was made.
@@ -114,6 +127,13 @@ impl Oracle {
 
     /// Everything at one instant has happened.
     pub(crate) fn step(&mut self, world: &World) {
+        let waiting: i64 = world.meter.waiting.iter().map(|&waiting| i64::from(waiting)).sum();
+        while self.recent.front().is_some_and(|(at, _)| world.now.since(*at) > DECIDED_WITHIN) {
+            self.recent.pop_front();
+        }
+        if self.recent.back().is_none_or(|(_, last)| *last != waiting) {
+            self.recent.push_back((world.now, waiting));
+        }
         for at in 0..self.pools.len() {
             let power = &world.meter.pools[at].power;
             let size = power[0] + power[1] + power[2];

@@ -13,6 +13,8 @@ use crate::world::{Class, Life, Machine, NONE, Power, Ready, World};
 const READ_WITHIN: Span = Span::from_secs(7);
 /// How long after a view broke a request may still arrive that was decided before.
 const SIGHT_GRACE: Span = Span::from_secs(5);
+/// After how long a list that shrank has been told twice.
+const SECOND_LOOK: Span = Span::from_secs(30);
 
 impl Oracle {
     pub(super) fn check_stop(&mut self, world: &World, pool: &Name, id: &Name, mode: StopMode) {
@@ -39,7 +41,6 @@ impl Oracle {
         self.check_order(world, machine);
         if machine.is_whole() {
             self.check_minimum(world, kind.pool, machine);
-            self.check_budgets(world, kind.pool, machine);
         }
     }
 
@@ -81,7 +82,8 @@ impl Oracle {
         }
     }
 
-    /// I-7: removal budgets hold over every window, whatever restarted meanwhile.
+    /// I-7: removal budgets hold over every window, whatever restarted meanwhile. Capacity is removed when its node is cordoned,
+    /// however long it then takes to run empty.
     fn check_budgets(&mut self, world: &World, pool: u32, machine: &Machine) {
         let now = world.now;
         let own = self.pools[pool as usize].budget.clone();
@@ -125,15 +127,24 @@ impl Oracle {
         if pool == NONE {
             return self.breach(world, "I-13", format!("`{name}` belongs to no pool and is cordoned"));
         }
+        let node = machine.node.as_ref();
+        if node.is_some_and(|node| !node.cordoned) && machine.is_whole() {
+            self.check_budgets(world, pool, machine);
+        }
         for view in [View::Nodes, View::Pods, View::Budgets, View::Instances] {
             let Some((kind, since)) = watch.trouble(view, Some(pool as usize)) else { continue };
-            let bearable = match kind {
-                FaultKind::StaleView => self.policy.sources.max_age,
-                // States that lag are still states of the same machines: live reads guard what follows.
-                FaultKind::StateLag => continue,
-                _ => Span::ZERO,
+            let lasted = world.now.since(since);
+            let shows_no_truth = match kind {
+                FaultKind::StaleView => lasted > self.policy.sources.max_age + SIGHT_GRACE,
+                // A list that shrank is believed when a second look agrees; live reads guard what follows.
+                FaultKind::EmptyView | FaultKind::TruncatedView => {
+                    lasted > SIGHT_GRACE && lasted < SECOND_LOOK
+                }
+                // States that lag are still states of the same machines.
+                FaultKind::StateLag => false,
+                _ => lasted > SIGHT_GRACE,
             };
-            if world.now.since(since) > bearable + SIGHT_GRACE {
+            if shows_no_truth {
                 let message =
                     format!("a removal of `{name}` begins while the view of {view:?} shows no truth");
                 self.breach(world, "I-4", message);

@@ -47,7 +47,7 @@ pub struct OpenbTrace {
     pub nodes: Name,
     /// The list of pods.
     pub pods: Name,
-    /// Takes only pods that come this long after the start of the trace. Default all.
+    /// Begins this long after the start of the trace: pods that are there by then come at once. Default at its start.
     #[serde(default)]
     pub from: Span,
     /// Whether nodes with GPUs are pools of stopped machines, one a shape, instead of nodes that always run. Default false.

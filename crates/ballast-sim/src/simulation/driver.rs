@@ -267,7 +267,11 @@ impl Simulation {
             return;
         }
         let ledger = self.world.ledger.body.clone();
-        self.driver.controller = Some(Controller::start(&self.spec, ledger.as_deref()));
+        match Controller::start(&self.spec, ledger.as_deref()) {
+            Ok(controller) => self.driver.controller = Some(controller),
+            // It stays down, as the real one would: it must not forget what it has begun.
+            Err(error) => return self.oracle.ledger_lost(&self.world, &error),
+        }
         self.driver.ticked_at = None;
         self.watch.restart();
         self.plan_tick(self.world.now);

@@ -11,6 +11,7 @@
 mod driver;
 mod injection;
 mod run;
+mod truth;
 
 pub use injection::{Injection, InjectionKind};
 pub use run::Simulation;

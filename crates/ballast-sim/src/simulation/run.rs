@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 
 use ballast_core::procedure::{Reply, Request};
 use ballast_core::units::{Span, Time};
+use ballast_core::view::View;
 
 use super::Injection;
 use super::driver::Driver;
+use super::truth::truth;
 use crate::controller::Controller;
 use crate::oracle::Oracle;
 use crate::scenario::{FaultKind, Scenario, ScenarioSpec};
@@ -39,7 +41,7 @@ impl Simulation {
     pub fn new(scenario: &Scenario, seed: u64) -> Self {
         let spec = scenario.spec.clone();
         let world = World::new(scenario, seed);
-        let controller = Controller::start(&spec, None);
+        let controller = Controller::start(&spec, None).unwrap_or(Controller::None);
         let driver = Driver::new(controller, spec.pace, world.streams.stream("requests", ""));
         let every = Span::from_millis(spec.until.as_millis() / SAMPLES).max(SAMPLE_LEAST);
         let series = Series {
@@ -265,6 +267,19 @@ impl Simulation {
         let all = Waits::of(waits.iter().flatten().copied().collect(), unserved.iter().sum());
         let each = world.meter.workloads.iter().zip(waits).zip(unserved);
         (all, each.map(|((name, waits), unserved)| (name.clone(), Waits::of(waits, unserved))).collect())
+    }
+
+    /// What a person sees now: the truth, and the last plan.
+    pub fn view(&self) -> View {
+        let mut view = truth(&self.world, &self.spec);
+        view.plans = self.driver.plans;
+        if let Some(plan) = self.driver.controller.as_ref().and_then(Controller::plan) {
+            view.actions = plan.actions.clone();
+            view.holds = plan.report.holds.clone();
+            view.promises = plan.report.promises.clone();
+            view.next_look = plan.report.next_look;
+        }
+        view
     }
 
     /// Promises that were broken so far, the first hundred.

@@ -10,7 +10,7 @@ use crate::scenario::{FaultKind, ScenarioSpec, View};
 use crate::world::World;
 
 /// How soon after a change a pool is asked again, where its usual interval is longer.
-const SOON: Span = Span::from_secs(10);
+const SOON: Span = Span::from_secs(30);
 
 /// The instances of a pool.
 #[derive(Debug)]
