@@ -38,10 +38,12 @@ pub use source::{File, Place, Placed, Snippet};
 pub use tree::{Path, Segment};
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::kube::Name;
-use crate::observation::{Body, Object, ObjectKind, Observation, Source};
+use crate::kube::{Name, Node};
+use crate::observation::{Body, Instance, InstanceState, Object, ObjectKind, Observation, Source};
 use crate::policy::{ElasticJobPolicy, MetricScaler, RayScaler, SparkPool};
+use crate::snapshot::{PoolEntry, TYPE_LABEL, ZONE_LABEL};
 use crate::units::Time;
 
 /// Bytes of one file. A dump of 100,000 pods has about 500 MB; places are kept in 32 bits.
@@ -89,14 +91,16 @@ pub struct Scenario {
 impl Documents {
     /// What the engine takes in: the complete list of every kind, as seen at `now`, and then all other observations.
     ///
-    /// A kind for which there is an observation with an error is not listed: it is unknown, not empty.
+    /// A kind for which there is an observation with an error is not listed: it is unknown, not empty. A pool whose instances
+    /// nobody tells has those of its nodes: documents are all there is to know.
     pub fn into_observations(self, now: Time) -> Vec<Observation> {
         let mut lists: BTreeMap<ObjectKind, Vec<Object>> =
             ObjectKind::ALL.into_iter().map(|kind| (kind, Vec::new())).collect();
         for Placed { value, .. } in self.objects {
             lists.entry(value.kind()).or_default().push(value);
         }
-        let others: Vec<Observation> = self.observations.into_iter().map(|placed| placed.value).collect();
+        let mut others: Vec<Observation> = self.observations.into_iter().map(|placed| placed.value).collect();
+        others.extend(untold_instances(&lists, &others, now));
         let listed = lists.into_iter().map(|(kind, objects)| Observation {
             source: Source::kubernetes(kind),
             taken_at: now,
@@ -106,6 +110,40 @@ impl Documents {
         let listed: Vec<Observation> = listed.filter(|list| !is_told(&list.source)).collect();
         listed.into_iter().chain(others).collect()
     }
+}
+
+/// For each pool whose instances nobody tells: its nodes, as instances that run.
+fn untold_instances(
+    lists: &BTreeMap<ObjectKind, Vec<Object>>,
+    told: &[Observation],
+    now: Time,
+) -> Vec<Observation> {
+    let mut observations = Vec::new();
+    for pool in lists[&ObjectKind::VmPool].iter() {
+        let Object::VmPool(pool) = pool else { continue };
+        let source = Source::instances(&pool.name);
+        if told.iter().any(|observation| observation.source == source) {
+            continue;
+        }
+        let entry = PoolEntry::new(pool.name.clone(), Arc::new(pool.spec.clone()));
+        let nodes = lists[&ObjectKind::Node].iter().filter_map(|object| match object {
+            Object::Node(node) if entry.claims(&node.metadata.name, &node.metadata.labels) => Some(node),
+            _ => None,
+        });
+        let instance = |node: &Node| Instance {
+            id: node.spec.provider_id.clone(),
+            name: node.metadata.name.clone(),
+            pool: pool.name.clone(),
+            zone: node.metadata.label(ZONE_LABEL).unwrap_or_default().into(),
+            instance_type: node.metadata.label(TYPE_LABEL).unwrap_or_default().into(),
+            state: InstanceState::Running,
+            since: None,
+            token: Name::default(),
+        };
+        let instances = nodes.filter(|node| !node.spec.provider_id.is_empty()).map(instance).collect();
+        observations.push(Observation { source, taken_at: now, outcome: Ok(Body::Instances(instances)) });
+    }
+    observations
 }
 
 /// Text of unknown origin, safe to print: control characters escaped, no longer than `letters`.
