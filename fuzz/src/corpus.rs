@@ -42,9 +42,11 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     paths.sort();
     for path in paths {
         let about = fs::metadata(&path).with_context(|| format!("cannot look at {}", path.display()))?;
+        // Tests keep what they expect beside what they feed.
+        let is_output = path.extension().is_some_and(|end| end == "told");
         if about.is_dir() {
             collect(&path, files)?;
-        } else if about.len() <= FILE_BYTES_MAX {
+        } else if !is_output && about.len() <= FILE_BYTES_MAX {
             files.push(path);
         }
     }

@@ -4,8 +4,9 @@
 //! to start from. A target asserts what must hold of any input; that it returns at all is always asserted.
 
 mod documents;
-mod objects;
 mod openb;
+mod plan;
+mod record;
 mod schedule;
 mod self_check;
 mod units;
@@ -31,26 +32,6 @@ pub(crate) const TARGETS: &[Target] = &[
         tokens: &[
             "m", "k", "Ki", "Mi", "Gi", "Ei", "E", "e", "n", "u", ".", "ms", "s", "h", "d", "w", "%", "Z",
             "+",
-        ],
-    },
-    Target {
-        name: "objects",
-        run: objects::run,
-        corpus: &["fuzz/corpus/objects"],
-        tokens: &[
-            "containers:",
-            "requests: {",
-            "cpu: ",
-            "nvidia.com/gpu: ",
-            "matchExpressions:",
-            "operator: In",
-            "values: [",
-            "tolerations:",
-            "effect: NoSchedule",
-            "ownerReferences:",
-            "limits:",
-            "minNodes: ",
-            "maxNodes: ",
         ],
     },
     Target {
@@ -83,6 +64,34 @@ pub(crate) const TARGETS: &[Target] = &[
         run: schedule::run,
         corpus: &["fuzz/corpus/schedule"],
         tokens: &["*", "/", "-", ",", "MON-FRI", "NOV", "0 8 * * *", "*/15", "31 2", "+08:00", "Z", "7"],
+    },
+    Target {
+        name: "plan",
+        run: plan::run,
+        corpus: &[
+            "fuzz/corpus/plan",
+            "crates/ballast-core/tests/documents",
+            "crates/ballast/tests/documents",
+            "crates/ballast/tests/simulate",
+            "scenarios",
+        ],
+        tokens: documents::TOKENS,
+    },
+    Target {
+        name: "record",
+        run: record::run,
+        corpus: &["fuzz/corpus/record"],
+        tokens: &[
+            "{\"",
+            "\"}",
+            "\"at\":",
+            "\"ledger\":",
+            "Planned",
+            "Settled",
+            "Observed",
+            "Started",
+            "timedOut",
+        ],
     },
 ];
 

@@ -6,7 +6,8 @@ use super::tree::{File, Tree};
 /// Input that is wrong on purpose and output that is compared byte for byte keep what they have.
 fn is_ours_to_trim(file: &File) -> bool {
     let kind = matches!(file.extension(), "rs" | "toml" | "md" | "yaml" | "yml" | "css" | "js" | "sh" | "");
-    kind && !file.is_under("corpus") && !file.is_under("malformed") && !file.is_under("snapshots")
+    let is_input = file.is_under("corpus") || file.is_under("tests") && file.extension() != "rs";
+    kind && !is_input
 }
 
 pub(super) fn find(tree: &Tree) -> Vec<Finding> {
@@ -31,8 +32,13 @@ mod tests {
 
     #[test]
     fn finds_trailing_blanks_and_a_missing_newline() {
-        let tree =
-            Tree::of(&[("a.rs", "ok\nbad \n"), ("b.md", "x"), ("corpus/c.yaml", "x "), ("d.yaml", "")]);
+        let tree = Tree::of(&[
+            ("a.rs", "ok\nbad \n"),
+            ("b.md", "x"),
+            ("corpus/c.yaml", "x "),
+            ("tests/d.yaml", "x"),
+            ("e.yaml", ""),
+        ]);
         let places: Vec<_> = find(&tree).into_iter().map(|found| found.place).collect();
         assert_eq!(places, ["a.rs:2", "b.md"]);
     }
