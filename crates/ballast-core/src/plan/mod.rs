@@ -3,6 +3,8 @@
 mod action;
 mod reason;
 mod report;
+mod trace;
+mod trace_words;
 mod words;
 
 pub use action::{Action, ActionId, ActionKind, Precondition, Target, TargetKind};
@@ -11,8 +13,14 @@ pub use reason::{
     UnsafeToRemove, WaitingOn,
 };
 pub use report::{
-    Candidate, Hold, Infeasible, NodeVerdict, PoolVerdict, PromiseNote, Report, Severity, Skip, Step,
-    Unmodelled, Waiting,
+    Hold, Infeasible, NodeVerdict, PoolVerdict, PromiseNote, Report, Severity, Skip, Step, Unmodelled,
+    Waiting,
+};
+pub use trace::{
+    Candidate, Direction, DryRunRule, DryRunStep, FillGroup, FillIn, InquiryStep, JobCandidateStep, JobKey,
+    JobOrderStep, JobTargetStep, JobVerdict, MetricStep, MetricTrouble, MetricTroubleCode, PodGroups,
+    PolicyStep, RayPackingStep, RayPlace, RayStage, RayWorkerStep, ReplicasStep, ReplicasVerdict,
+    SparkCountStep, SparkWorkerStep, WindowStep, WorkerStays,
 };
 pub use words::Words;
 

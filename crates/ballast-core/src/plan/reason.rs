@@ -49,6 +49,28 @@ pub enum ActionCode {
     CordonNotNeeded,
     /// A workload makes room for another.
     Yielded,
+    /// An elastic job takes what nobody else needs.
+    Surplus,
+    /// A metric is above its target.
+    MetricAboveTarget,
+    /// All metrics are below their targets.
+    MetricsBelowTarget,
+    /// A metric is in a band that grows or shrinks.
+    Band,
+    /// There is so much to serve.
+    Demand,
+    /// A schedule says so.
+    Schedule,
+    /// A source fails, and the fallback holds.
+    Fallback,
+    /// What was served is gone, so that there is no need to wait.
+    Evidence,
+    /// A Ray cluster's tasks, actors, gangs or constraints ask for it.
+    RayDemand,
+    /// So many workers shall stand ready beside those in use.
+    IdleBuffer,
+    /// The worker has been idle for long enough.
+    Idle,
 }
 
 /// One number that a decision was made from.
@@ -88,11 +110,23 @@ pub enum Limit {
     PoolRemovalBudget,
     /// The removal budget of the cluster.
     ClusterRemovalBudget,
+    /// The workload's most.
+    WorkloadMax,
+    /// The workload's least.
+    WorkloadMin,
+    /// The share of the cluster beyond which no job grows.
+    MaxLoad,
+    /// How fast the workload may change.
+    Rate,
+    /// What the namespace's quota allows.
+    Quota,
+    /// What the grant could give.
+    Granted,
 }
 
 /// What a report entry speaks of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(tag = "kind")]
+#[serde(tag = "kind", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Subject {
     /// The whole cluster.
@@ -134,7 +168,7 @@ pub enum Subject {
 
 /// Why nothing is done about a subject, deliberately.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "code")]
+#[serde(tag = "code", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum HoldReason {
     /// A source is unsynced, failed, old, torn or suddenly empty: unknown, never zero.
@@ -176,6 +210,34 @@ pub enum HoldReason {
         /// Who.
         with: Name,
     },
+    /// A size was written a while ago and is not followed: no further move until it is.
+    NotFollowed {
+        /// The size that was written.
+        size: i64,
+        /// When.
+        since: Time,
+    },
+    /// The last change of the workload has not ended.
+    Changing,
+    /// A foreign controller picks who goes, and one that it could pick must stay.
+    NotAllRemovable {
+        /// Its name.
+        name: Name,
+    },
+    /// A master or GCS began a short while ago; what it says is not complete yet.
+    Settling,
+    /// A metric of the workload cannot be reckoned, so that it does not shrink.
+    MetricUnknown {
+        /// Number of the metric, from 0.
+        metric: u32,
+    },
+    /// What a cache would lose costs more than it saves.
+    LossDoesNotPay,
+    /// The workload's document or the object that it speaks of is not valid.
+    Invalid {
+        /// What is wrong, in words.
+        message: String,
+    },
 }
 
 /// What is wrong with a source.
@@ -194,7 +256,7 @@ pub enum SourceTrouble {
 
 /// Why an option was passed over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "code")]
+#[serde(tag = "code", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SkipReason {
     /// A limit is reached.
@@ -267,7 +329,7 @@ pub enum Misfit {
 
 /// Why a node is not removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "code")]
+#[serde(tag = "code", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum UnsafeToRemove {
     /// No pool of ours.
@@ -361,7 +423,7 @@ pub enum PodBlock {
 
 /// What a subject waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "code")]
+#[serde(tag = "code", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum WaitingOn {
     /// It fits on what is there: the scheduler will place it.

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{HoldReason, Misfit, SkipReason, Subject, UnsafeToRemove, WaitingOn};
+use super::{
+    Candidate, DryRunStep, HoldReason, InquiryStep, JobCandidateStep, JobOrderStep, JobTargetStep,
+    MetricStep, Misfit, RayPackingStep, RayWorkerStep, ReplicasStep, SkipReason, SparkCountStep,
+    SparkWorkerStep, Subject, WaitingOn,
+};
 use crate::kube::Name;
 use crate::units::{Money, Time};
 
@@ -141,9 +145,9 @@ pub enum Severity {
     Fatal,
 }
 
-/// A step of a rule.
+/// A step of a rule; `step` says which.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "rule")]
+#[serde(tag = "step", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Step {
     /// Nodes: a pool was weighed for a class of pods.
@@ -165,15 +169,26 @@ pub enum Step {
     },
     /// Nodes: a node was weighed for removal.
     Candidate(Candidate),
-}
-
-/// A node that was weighed for removal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Candidate {
-    /// The node.
-    pub node: Name,
-    /// Why it stays; absent where it goes.
-    pub unsafe_to_remove: Option<UnsafeToRemove>,
+    /// Metrics: one metric was reckoned.
+    Metric(Box<MetricStep>),
+    /// Metrics: the size of a target was settled.
+    Replicas(Box<ReplicasStep>),
+    /// Jobs: the cluster as the rules see it.
+    Inquiry(Box<InquiryStep>),
+    /// Jobs: a job was looked at.
+    JobCandidate(JobCandidateStep),
+    /// Jobs: the order in which they grow.
+    JobOrder(JobOrderStep),
+    /// Jobs: a job was offered a worker more or less.
+    DryRun(DryRunStep),
+    /// Jobs: the size that a job gets.
+    JobTarget(JobTargetStep),
+    /// Ray: demand was packed.
+    RayPacking(Box<RayPackingStep>),
+    /// Ray: a worker was weighed for removal.
+    RayWorker(RayWorkerStep),
+    /// Spark: workers were counted.
+    SparkCount(SparkCountStep),
+    /// Spark: a worker was weighed for removal.
+    SparkWorker(SparkWorkerStep),
 }

@@ -33,7 +33,7 @@ fn plural(count: u32, one: &str) -> String {
 }
 
 impl Words for HoldReason {
-    fn words(&self, _: Time) -> String {
+    fn words(&self, now: Time) -> String {
         match self {
             Self::SourceUnknown { source, why } => {
                 format!("{source} {why}: what is unknown is never read as zero, so nothing is removed until it answers")
@@ -58,6 +58,19 @@ impl Words for HoldReason {
             Self::Conflict { with } => {
                 format!("{with} acts on the same target; Ballast stays away until only one of them does")
             }
+            Self::NotFollowed { size, since } => {
+                format!("size {size} was written {} ago and is not followed; no further move until it is", now.since(*since).rounded())
+            }
+            Self::Changing => "its last change has not ended; the next follows when it has".to_owned(),
+            Self::NotAllRemovable { name } => {
+                format!("its controller picks who goes and could pick {name}, which must stay")
+            }
+            Self::Settling => "its master began a short while ago and does not know all of it yet".to_owned(),
+            Self::MetricUnknown { metric } => {
+                format!("metric {metric} cannot be reckoned: what is unknown never shrinks anything")
+            }
+            Self::LossDoesNotPay => "what the cache would lose costs more than it would save".to_owned(),
+            Self::Invalid { message } => format!("not valid: {message}"),
         }
     }
 }
@@ -179,6 +192,12 @@ impl fmt::Display for Limit {
             Self::Growth => f.write_str("the growth budget"),
             Self::PoolRemovalBudget => f.write_str("the pool's removal budget"),
             Self::ClusterRemovalBudget => f.write_str("the cluster's removal budget"),
+            Self::WorkloadMax => f.write_str("the workload's most"),
+            Self::WorkloadMin => f.write_str("the workload's least"),
+            Self::MaxLoad => f.write_str("the share of the cluster beyond which no job grows"),
+            Self::Rate => f.write_str("the rate at which the workload may change"),
+            Self::Quota => f.write_str("the namespace's quota"),
+            Self::Granted => f.write_str("what the grant could give"),
         }
     }
 }
@@ -248,6 +267,17 @@ impl fmt::Display for ActionCode {
             Self::GangGivenUp => "a gang could not be completed by its deadline, so its part is given back",
             Self::CordonNotNeeded => "our own cordon is not needed any more",
             Self::Yielded => "a workload makes room for another",
+            Self::Surplus => "the job takes what nobody else needs",
+            Self::MetricAboveTarget => "a metric is above its target",
+            Self::MetricsBelowTarget => "all metrics are below their targets",
+            Self::Band => "a metric is in a band that moves it",
+            Self::Demand => "there is so much to serve",
+            Self::Schedule => "the schedule says so",
+            Self::Fallback => "a source fails, and the fallback holds",
+            Self::Evidence => "what was served is gone, so that there is no need to wait",
+            Self::RayDemand => "the Ray cluster asks for it",
+            Self::IdleBuffer => "so many workers shall stand ready beside those in use",
+            Self::Idle => "the worker has been idle for long enough",
         })
     }
 }

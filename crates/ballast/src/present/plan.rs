@@ -138,6 +138,10 @@ fn steps(trace: &[Step], now: Time) -> Table {
                 };
                 table.row([format!("node {}", candidate.node), verdict]);
             }
+            other => {
+                let (what, verdict) = other.told(now);
+                table.row([what, verdict]);
+            }
         }
     }
     table
