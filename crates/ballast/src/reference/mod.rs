@@ -1,13 +1,19 @@
 //! The pages of `docs/reference`, written from the program itself: commands, documents, plans and reasons.
 
 mod commands;
+mod examples;
 mod schema;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 
 use ballast_core::memory::Memory;
-use ballast_core::observation::{ObservationSpec, bodies};
-use ballast_core::plan::{ActionCode, HoldReason, Plan, SkipReason, UnsafeToRemove, WaitingOn};
+use ballast_core::observation::{ErrorClass, ObservationSpec, bodies};
+use ballast_core::plan::{
+    ActionCode, DryRunRule, HoldReason, JobVerdict, Limit, MetricTroubleCode, Misfit, Plan, PodBlock,
+    ReplicasVerdict, SkipReason, UnsafeToRemove, WaitingOn, WorkerStays,
+};
 use ballast_core::policy::{
     ClusterPolicySpec, ElasticJobPolicySpec, MetricScalerSpec, RayScalerSpec, SparkPoolSpec, VmPoolSpec,
 };
@@ -25,6 +31,7 @@ pub type Page = (PathBuf, String);
 pub fn pages(command: Command) -> Vec<Page> {
     let mut pages = vec![
         ("commands.md".into(), commands::page(command)),
+        ("README.md".into(), index()),
         ("reasons.md".into(), reasons()),
         ("observation-bodies.md".into(), observation_bodies()),
     ];
@@ -32,14 +39,40 @@ pub fn pages(command: Command) -> Vec<Page> {
         let schema: Value = schema.into();
         let text = format!(
             "# {name}\n\nWritten by `cargo xtask generate` from the types themselves; the schema is in \
-             [schemas/{name}.json](schemas/{name}.json).\n\n{about}\n\n{}",
+             [schemas/{name}.json](schemas/{name}.json).\n\n{about}\n{}\n## Fields\n\n{}",
+            examples::section(name, "##"),
             schema::sections(&schema)
         );
         pages.push((format!("{}.md", kebab(name)).into(), text));
         // A schema of ours is plain data; writing it cannot fail.
         pages.push((format!("schemas/{name}.json").into(), json(&schema).unwrap_or_default()));
     }
+    pages.extend(
+        examples::EXAMPLES
+            .iter()
+            .map(|example| (PathBuf::from("examples").join(example.file), example.text.to_owned())),
+    );
     pages
+}
+
+/// The page to begin with.
+fn index() -> String {
+    let mut text = String::from(
+        "# Reference\n\nWritten by `cargo xtask generate` from the program itself. Keys are spelled in camelCase, words in \
+         PascalCase; quantities are those of Kubernetes, durations are written `90s`, `5m`, `2h` or `7d`, times as in RFC 3339, \
+         shares `10%` or `0.1`, money as a decimal number in the policy's currency.\n\n| page | what it tells |\n|---|---|\n\
+         | [Commands](commands.md) | every command with its options |\n",
+    );
+    for (name, about, _) in schemas() {
+        text.push_str(&format!("| [{name}]({}.md) | {about} |\n", kebab(name)));
+    }
+    text.push_str(
+        "| [Bodies of Observations](observation-bodies.md) | What is read of each source's answer. |\n\
+         | [Reasons](reasons.md) | Every code of an action, a hold, a refusal and a step. |\n\n\
+         `ballast check -f FILE` tells everything that is wrong with a document, with its place. Every page has an example; all \
+         of them are in [examples](examples), and the JSON schemas are in [schemas](schemas).\n",
+    );
+    text
 }
 
 /// The documents and answers that have a schema.
@@ -66,9 +99,9 @@ fn schemas() -> Vec<(&'static str, &'static str, Schema)> {
     ]
 }
 
-/// What a source answers, by its kind.
-fn observation_bodies() -> String {
-    let parts = [
+/// The kinds of source, each with the schema of what it answers.
+fn bodies() -> [(&'static str, Schema); 11] {
+    [
         ("Instances", schema_for!(bodies::InstanceList)),
         ("SparkMaster", schema_for!(bodies::SparkMaster)),
         ("SparkWorker", schema_for!(bodies::SparkWorker)),
@@ -80,7 +113,12 @@ fn observation_bodies() -> String {
         ("Scale", schema_for!(bodies::Scale)),
         ("VirtualClusters", schema_for!(bodies::VirtualClusters)),
         ("ClusterInquiry", schema_for!(bodies::ClusterInquiry)),
-    ];
+    ]
+}
+
+/// What a source answers, by its kind.
+fn observation_bodies() -> String {
+    let parts = bodies();
     let mut text = String::from(
         "# Bodies of Observations\n\nWritten by `cargo xtask generate` from the types themselves. The `body` of an \
          [Observation](observation.md) is the answer of its source, word for word; this is what Ballast reads of it.\n",
@@ -88,7 +126,8 @@ fn observation_bodies() -> String {
     for (kind, schema) in parts {
         let schema: Value = schema.into();
         let about = schema["description"].as_str().unwrap_or_default();
-        text.push_str(&format!("\n## {kind}\n\n{about}\n\n{}", schema::sections(&schema)));
+        let example = examples::section(kind, "###");
+        text.push_str(&format!("\n## {kind}\n\n{about}\n{example}\n{}", schema::sections(&schema)));
     }
     text
 }
@@ -105,6 +144,31 @@ fn reasons() -> String {
         ),
         ("Why a node is kept", "What `report.trace` says of each candidate.", schema_for!(UnsafeToRemove)),
         ("What is waited for", "The `on` of `report.waiting`.", schema_for!(WaitingOn)),
+        ("Why a pod must stay", "The `why` of a node that a pod keeps.", schema_for!(PodBlock)),
+        ("Why a pod does not fit a node", "The `misfit` of what is infeasible.", schema_for!(Misfit)),
+        ("Which limit bound", "The `limit` of a reason.", schema_for!(Limit)),
+        (
+            "Why a Ray or Spark worker is kept",
+            "The `stays` of a step of the trace.",
+            schema_for!(WorkerStays),
+        ),
+        (
+            "Whether the size of a job may change",
+            "The `verdict` of a step `JobCandidate`.",
+            schema_for!(JobVerdict),
+        ),
+        ("Rules of a dry run", "The `rule` of a step `DryRun`.", schema_for!(DryRunRule)),
+        (
+            "Why a size is not what was asked for",
+            "The `verdict` of a step `Replicas`.",
+            schema_for!(ReplicasVerdict),
+        ),
+        (
+            "Why a metric could not be reckoned",
+            "The `trouble` of a step `Metric`.",
+            schema_for!(MetricTroubleCode),
+        ),
+        ("How an outside system failed", "The `class` of an error.", schema_for!(ErrorClass)),
     ];
     let mut text = String::from(
         "# Reasons\n\nWritten by `cargo xtask generate` from the types themselves. Every decision and every refusal carries \
