@@ -13,6 +13,11 @@ use crate::units::{Span, Time};
 use super::RequestId;
 use super::writer::Writer;
 
+/// Requests to be sent, with their names.
+type Requests = Vec<(RequestId, Request)>;
+/// What came of procedures that ended, by the node's name.
+type Receipts = Vec<(Name, Receipt)>;
+
 /// After so long without a reply a request counts as timed out: every adapter answers within its own timeout, far below.
 const REPLY_LOST_AFTER: Span = Span::from_mins(5);
 /// The shortest time from one step of a procedure to the next that something seen brings about.
@@ -340,7 +345,7 @@ impl Executor {
     }
 
     /// What is to be sent and what has ended; the ledger is written first where it must be.
-    pub(super) fn take(&mut self, now: Time) -> (Vec<(RequestId, Request)>, Vec<(Name, Receipt)>) {
+    pub(super) fn take(&mut self, now: Time) -> (Requests, Receipts) {
         if self.acting {
             self.flush(now);
         }
