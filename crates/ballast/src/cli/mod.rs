@@ -8,6 +8,7 @@ mod load;
 mod outcome;
 mod plan;
 mod reference;
+mod replay;
 mod simulate;
 
 use std::ffi::OsString;
@@ -50,6 +51,7 @@ enum Command {
     Plan(plan::Args),
     Check(check::Args),
     Import(import::Args),
+    Replay(replay::Args),
     Completions(completions::Args),
     #[command(hide = true)]
     Reference(reference::Args),
@@ -62,6 +64,7 @@ impl Command {
             Self::Plan(args) => plan::run(&args, screen),
             Self::Check(args) => check::run(&args, screen),
             Self::Import(args) => import::run(&args, screen),
+            Self::Replay(args) => replay::run(&args, screen),
             Self::Completions(args) => completions::run(&args, screen),
             Self::Reference(args) => reference::run(&args),
         }

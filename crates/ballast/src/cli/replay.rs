@@ -1,0 +1,121 @@
+//! `ballast replay`: what went into an engine goes into a fresh one; what comes out is compared.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use ballast_core::record::{Difference, Replay, replay};
+use serde::Serialize;
+
+use super::{Outcome, Result};
+use crate::present::format::{self, Format};
+use crate::present::table::Table;
+use crate::present::{Doing, Screen};
+
+/// Replay a record and compare what comes out, byte for byte.
+///
+/// A record holds all that went into an engine and all that came out. The same program must decide the same again; ends with
+/// exit code 3 where it does not.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// A record, JSON lines; `-` reads standard input
+    record: PathBuf,
+    /// The form of the report
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ballast simulate scenarios/demo.yaml --until 2h --record record.jsonl
+  ballast replay record.jsonl";
+
+/// What `-o json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    schema_version: u32,
+    entries: u64,
+    plans: u64,
+    differences: Vec<Told<'a>>,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    seq: u64,
+    at: String,
+    recorded: &'a str,
+    replayed: &'a str,
+}
+
+/// Letters of an entry that a table shows, from where the two begin to differ.
+const SHOWN: usize = 60;
+
+pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
+    let doing = || format!("cannot replay {}", args.record.display());
+    let replayed = replay(BufReader::new(open(&args.record)?)).doing(doing)?;
+    match args.output {
+        Format::Table | Format::Wide => screen.write(&tables(&replayed))?,
+        Format::Name => {
+            for difference in &replayed.differences {
+                screen.write(&format!("entry/{}\n", difference.seq))?;
+            }
+        }
+        Format::Json => screen.write(&format::json(&Answer::of(&replayed))?)?,
+        Format::Yaml => screen.write(&format::yaml(&Answer::of(&replayed))?)?,
+    }
+    Ok(if replayed.differences.is_empty() { Outcome::Done } else { Outcome::Gate })
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read>> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(io::stdin()));
+    }
+    Ok(Box::new(File::open(path).doing(|| format!("cannot read {}", path.display()))?))
+}
+
+fn tables(replayed: &Replay) -> String {
+    let Replay { entries, plans, differences } = replayed;
+    if differences.is_empty() {
+        return format!("{entries} entries and {plans} plans, all as they were\n");
+    }
+    let mut table = Table::new(&[">ENTRY", "AT", "RECORDED", "NOW"]);
+    for difference in differences {
+        let (recorded, now) = apart(difference);
+        table.row([difference.seq.to_string(), difference.at.to_string(), recorded, now]);
+    }
+    let count = differences.len();
+    format!("{}\n{entries} entries and {plans} plans, {count} came out otherwise\n", table.render())
+}
+
+/// Both sides, from shortly before the place where they differ.
+fn apart(difference: &Difference) -> (String, String) {
+    let Difference { recorded, replayed, .. } = difference;
+    let same = recorded.chars().zip(replayed.chars()).take_while(|(a, b)| a == b).count();
+    let from = same.saturating_sub(SHOWN / 3);
+    let cut = |text: &str| match text {
+        "" => "nothing".to_owned(),
+        text => {
+            let lead = if from > 0 { "…" } else { "" };
+            let shown: String = text.chars().skip(from).take(SHOWN).collect();
+            let rest = if text.chars().nth(from + SHOWN).is_some() { "…" } else { "" };
+            format!("{lead}{shown}{rest}")
+        }
+    };
+    (cut(recorded), cut(replayed))
+}
+
+impl<'a> Answer<'a> {
+    fn of(replayed: &'a Replay) -> Self {
+        let told = |difference: &'a Difference| Told {
+            seq: difference.seq,
+            at: difference.at.to_string(),
+            recorded: &difference.recorded,
+            replayed: &difference.replayed,
+        };
+        let Replay { entries, plans, differences } = replayed;
+        let differences = differences.iter().map(told).collect();
+        Self { schema_version: 1, entries: *entries, plans: *plans, differences }
+    }
+}
