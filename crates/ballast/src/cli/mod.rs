@@ -2,6 +2,7 @@
 
 mod check;
 mod completions;
+mod demo;
 mod import;
 mod input;
 mod load;
@@ -47,6 +48,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Simulate(simulate::Args),
     Plan(plan::Args),
     Check(check::Args),
@@ -60,6 +62,7 @@ enum Command {
 impl Command {
     fn run(self, screen: &mut Screen) -> Result {
         match self {
+            Self::Demo(args) => demo::run(&args, screen),
             Self::Simulate(args) => simulate::run(&args, screen),
             Self::Plan(args) => plan::run(&args, screen),
             Self::Check(args) => check::run(&args, screen),
