@@ -9,7 +9,9 @@ use ballast_core::memory::LedgerError;
 use ballast_core::observation::Observation;
 use ballast_core::plan::Plan;
 use ballast_core::procedure::{Reply, Request};
+use ballast_core::record::{Entry, Recorder};
 use ballast_core::units::Time;
+use ballast_core::view::View;
 
 use self::openpai::OpenPai;
 use crate::scenario::{Controller as Kind, ScenarioSpec};
@@ -64,12 +66,26 @@ impl Controller {
         }
     }
 
-    /// The last plan, where plans are made.
-    pub(crate) fn plan(&self) -> Option<&Arc<Plan>> {
+    /// What the controller shows, where it shows something.
+    pub(crate) fn view(&mut self, now: Time) -> Option<View> {
         match self {
-            Self::Ballast(engine) => engine.last_plan(),
+            Self::Ballast(engine) => Some(engine.view(now)),
             Self::OpenPai(_) | Self::None => None,
         }
+    }
+
+    /// Keeps a record from now on; the caller takes it before it grows large.
+    pub(crate) fn record(&mut self) {
+        if let Self::Ballast(engine) = self {
+            engine.record(usize::MAX);
+        }
+    }
+
+    /// The lines of the record since the last call.
+    pub(crate) fn take_record(&mut self) -> Vec<String> {
+        let Self::Ballast(engine) = self else { return Vec::new() };
+        let entries = engine.recorder().map(Recorder::take).unwrap_or_default();
+        entries.iter().map(Entry::to_line).collect()
     }
 }
 

@@ -254,6 +254,7 @@ impl Simulation {
 
     /// The controller ends; it is started anew after a while.
     pub(super) fn crash(&mut self, down: Span) {
+        self.keep_record();
         self.driver.controller = None;
         self.driver.incarnation += 1;
         self.driver.tick_at = None;
@@ -268,7 +269,12 @@ impl Simulation {
         }
         let ledger = self.world.ledger.body.clone();
         match Controller::start(&self.spec, ledger.as_deref()) {
-            Ok(controller) => self.driver.controller = Some(controller),
+            Ok(mut controller) => {
+                if self.record.is_some() {
+                    controller.record();
+                }
+                self.driver.controller = Some(controller);
+            }
             // It stays down, as the real one would: it must not forget what it has begun.
             Err(error) => return self.oracle.ledger_lost(&self.world, &error),
         }

@@ -34,6 +34,8 @@ pub struct Simulation {
     sample_every: Span,
     until: Time,
     journal: Option<String>,
+    /// Lines of the engine's record, where one is kept.
+    pub(super) record: Option<Vec<String>>,
 }
 
 impl Simulation {
@@ -57,6 +59,7 @@ impl Simulation {
             sample_every: every,
             until: spec.start + spec.until,
             journal: None,
+            record: None,
             spec,
             world,
         };
@@ -269,17 +272,33 @@ impl Simulation {
         (all, each.map(|((name, waits), unserved)| (name.clone(), Waits::of(waits, unserved))).collect())
     }
 
-    /// What a person sees now: the truth, and the last plan.
-    pub fn view(&self) -> View {
-        let mut view = truth(&self.world, &self.spec);
-        view.plans = self.driver.plans;
-        if let Some(plan) = self.driver.controller.as_ref().and_then(Controller::plan) {
-            view.actions = plan.actions.clone();
-            view.holds = plan.report.holds.clone();
-            view.promises = plan.report.promises.clone();
-            view.next_look = plan.report.next_look;
+    /// What a person sees now: what the engine shows, or the truth where another rule decides, or while it is down.
+    pub fn view(&mut self) -> View {
+        let shown = self.driver.controller.as_mut().and_then(|controller| controller.view(self.world.now));
+        shown.unwrap_or_else(|| truth(&self.world, &self.spec))
+    }
+
+    /// Keeps a record of all that goes into the engine and comes out of it.
+    #[must_use]
+    pub fn with_record(mut self) -> Self {
+        self.record = Some(Vec::new());
+        if let Some(controller) = &mut self.driver.controller {
+            controller.record();
         }
-        view
+        self
+    }
+
+    /// The lines of the record since the last call; none where no record is kept.
+    pub fn take_record(&mut self) -> Vec<String> {
+        self.keep_record();
+        self.record.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Takes the record out of the engine, which may be about to end.
+    pub(super) fn keep_record(&mut self) {
+        if let (Some(record), Some(controller)) = (&mut self.record, &mut self.driver.controller) {
+            record.extend(controller.take_record());
+        }
     }
 
     /// Promises that were broken so far, the first hundred.

@@ -48,6 +48,9 @@ pub(super) struct Args {
     /// Write a page with charts
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Keep a record of the first run, for `ballast replay`
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// End with exit code 3 if this holds, such as `B.cost > A.cost * 1.02 || pendingP95 > 300s`
     #[arg(long, value_name = "EXPR", value_parser = crate::gate::parse)]
     fail_if: Vec<Gate>,
@@ -66,9 +69,9 @@ Examples:
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let scenarios = policies::load(&args.scenarios, &args.set, args.until)?;
     let others = policies::load_others(&args.policies)?;
-    if args.html.is_some() && scenarios.len() > 1 {
-        return Err(Failure::new("`--html` writes one page, and there are several scenarios")
-            .hint("name one scenario, or leave `--html` out"));
+    if (args.html.is_some() || args.record.is_some()) && scenarios.len() > 1 {
+        return Err(Failure::new("`--html` and `--record` write one file, and there are several scenarios")
+            .hint("name one scenario"));
     }
     let mut worlds = Vec::new();
     for scenario in scenarios {
@@ -79,6 +82,9 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let mut all = Vec::new();
     for (scenario, policies) in worlds {
         let seeds = seeds(args, scenario.spec.seed);
+        if let Some(path) = &args.record {
+            run::record(&scenario, seeds[0], path)?;
+        }
         all.push(run::run(&scenario, policies, &seeds, screen.notes_are_seen()));
     }
     if let (Some(path), [simulated]) = (&args.html, &all[..]) {

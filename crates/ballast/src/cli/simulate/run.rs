@@ -1,6 +1,9 @@
 //! The runs: every policy with every seed, as many at once as the machine has cores, with a bar for whoever waits.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::panic;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -13,6 +16,8 @@ use ballast_sim::simulation::Simulation;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::policies::Policy;
+use crate::cli::Result;
+use crate::present::Doing;
 use crate::present::score::{Runs, Simulated};
 
 /// Parts of a run after which the bar moves.
@@ -71,16 +76,30 @@ fn all(jobs: &[(&Scenario, u64)], bar: &ProgressBar) -> Vec<(Score, Series)> {
     results.into_iter().flatten().collect()
 }
 
+/// Runs a scenario once more and writes the record of its engine.
+pub(super) fn record(scenario: &Scenario, seed: u64, path: &Path) -> Result<()> {
+    let doing = || format!("cannot write {}", path.display());
+    let mut file = BufWriter::new(File::create(path).doing(doing)?);
+    let mut simulation = Simulation::new(scenario, seed).with_record();
+    let start = simulation.now();
+    let whole = simulation.until().since(start).as_millis();
+    for part in 1..=PARTS {
+        simulation.step_until(start + Span::from_millis(whole * part / PARTS));
+        for line in simulation.take_record() {
+            writeln!(file, "{line}").doing(doing)?;
+        }
+    }
+    file.flush().doing(doing)
+}
+
 fn one(scenario: &Scenario, seed: u64, bar: &ProgressBar) -> (Score, Series) {
     let mut simulation = Simulation::new(scenario, seed);
     let start = simulation.now();
     let whole = simulation.until().since(start).as_millis();
     for part in 1..=PARTS {
-        simulation.step_until(start + Span::from_millis(whole / PARTS * part));
+        simulation.step_until(start + Span::from_millis(whole * part / PARTS));
         bar.inc(1);
     }
-    let until = simulation.until();
-    simulation.step_until(until);
     (simulation.score(), simulation.series().clone())
 }
 
