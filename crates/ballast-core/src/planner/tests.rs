@@ -165,6 +165,36 @@ fn idle_nodes_go_after_their_time_and_not_before() {
 }
 
 #[test]
+fn a_minimum_holds_while_a_removal_is_under_way() {
+    let mut cluster = Cluster::new();
+    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    pool.min = 2;
+    pool.scale_down.idle_after = Span::ZERO;
+    pool.scale_down.payback = false;
+    for name in ["n1", "n2", "n3"] {
+        cluster.node(name, "cpu");
+    }
+    let removal = crate::memory::Removal {
+        pool: "cpu".into(),
+        uid: "n3".into(),
+        provider_id: "n3".into(),
+        token: "".into(),
+        mark: "stop-1".into(),
+        mode: crate::policy::StopMode::Deallocate,
+        release: false,
+        since: cluster.now,
+        deadline: cluster.now + Span::from_mins(15),
+        waits: false,
+        stopping: false,
+        displaces: Vec::new(),
+    };
+    cluster.memory.ledger.removals.insert("n3".into(), removal);
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, []);
+    assert_eq!(kept(&plan, "n2"), Some(UnsafeToRemove::AtMinimum));
+}
+
+#[test]
 fn what_is_displaced_must_fit_elsewhere_together() {
     let mut cluster = Cluster::new();
     cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));

@@ -143,7 +143,14 @@ fn weigh(
     // From here on it is unneeded; only time and budgets keep it.
     let since = memory.history.idle_since.get(&node.name).copied().unwrap_or(now);
     removals.idle_since.insert(node.name.clone(), since);
-    let above_maximum = room.size > room.max;
+    // What is on its way out already counts as gone, or a pool would fall below its minimum one plan at a time.
+    let leaving = memory.ledger.removals.values().filter(|removal| removal.pool == pool.name).count() as u32;
+    let staying = room.size.saturating_sub(leaving);
+    if staying <= room.min {
+        bins.roll_back(mark);
+        return Some(UnsafeToRemove::AtMinimum);
+    }
+    let above_maximum = staying > room.max;
     let reason = not_yet(pool, node, memory, room, now, since, above_maximum, displaces.len())
         .or_else(|| budgets.bind(pool_at));
     if let Some(reason) = reason {
@@ -294,9 +301,6 @@ fn not_yet(
     displaced: usize,
 ) -> Option<UnsafeToRemove> {
     let rules = &pool.spec.scale_down;
-    if room.size <= room.min {
-        return Some(UnsafeToRemove::AtMinimum);
-    }
     if above_maximum {
         return None;
     }
