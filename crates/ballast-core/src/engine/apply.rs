@@ -27,7 +27,9 @@ impl Executor {
         let mut bytes = bytes_of(&self.memory.ledger);
         let mut begun = false;
         for action in &plan.actions {
-            self.memory.ledger.launches_made += u64::from(is_launch(action));
+            if is_launch(action) {
+                self.memory.ledger.note_launch(&action.precondition.token);
+            }
             let Some(pool) = snapshot.pool_named(&action.target.pool) else { continue };
             let mode = pool.spec.mode.unwrap_or(snapshot.policy.mode).min(snapshot.policy.mode);
             // What has to come after another action of this plan is left to the plan that follows it.

@@ -178,6 +178,12 @@ impl Ledger {
         Ok(serde_json::from_value(fields.into())?)
     }
 
+    /// Counts a launch. Its token ends in a number; no later launch may have one as low.
+    pub fn note_launch(&mut self, token: &str) {
+        let number = token.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(0);
+        self.launches_made = self.launches_made.saturating_add(1).max(number);
+    }
+
     /// The back-off that holds for a launch now.
     pub fn backed_off(&self, pool: &str, zone: &str, now: Time) -> Option<&BackOff> {
         let concerns = |entry: &&BackOff| {

@@ -31,9 +31,15 @@ pub(super) fn launches(
     for bin in &bins.new[starting..] {
         let pool = &snapshot.pools[bin.pool as usize];
         let zone = pool.templates[bin.template as usize].zone.clone();
-        number += 1;
         let make = bin.capacity == Capacity::Creatable;
-        let token: Name = format!("{}-{number}", pool.name).into();
+        let token: Name = loop {
+            number += 1;
+            let token: Name = format!("{}-{number}", pool.name).into();
+            // Someone may have used such a name before us.
+            if !pool.states.contains_key(&token) && snapshot.node_named(&token).is_none() {
+                break token;
+            }
+        };
         let name = if make { token.clone() } else { bin.name.clone() };
         let units = bin.units();
         let waits = bin.load.iter().any(|&(wish, _)| wishes.wishes[wish].pending > 0);

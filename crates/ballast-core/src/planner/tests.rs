@@ -424,3 +424,13 @@ fn a_batch_pool_cordons_and_waits() {
     cluster.pods.clear();
     assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::StopInstance, "n1".to_owned())]);
 }
+
+#[test]
+fn a_new_instance_gets_a_name_that_nobody_has() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.node("cpu-1", "cpu");
+    cluster.pending("web-1", &[("cpu", "4")]);
+    cluster.pending("web-2", &[("cpu", "4")]);
+    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::CreateInstance, "cpu-2".to_owned())]);
+}

@@ -151,6 +151,9 @@ impl FromStr for Time {
     type Err = jiff::Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "never" {
+            return Ok(Self::FAR_FUTURE);
+        }
         Ok(Self(text.parse::<Timestamp>()?.as_millisecond()))
     }
 }
@@ -300,5 +303,6 @@ mod tests {
         let time: Time = "2026-11-15T06:00:00Z".parse().unwrap();
         assert_eq!(time.to_string(), "2026-11-15T06:00:00Z");
         assert_eq!(time.since(time - Span::from_secs(5)), Span::from_secs(5));
+        assert_eq!(Time::FAR_FUTURE.to_string().parse::<Time>().unwrap(), Time::FAR_FUTURE);
     }
 }
