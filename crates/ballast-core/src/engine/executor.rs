@@ -8,6 +8,7 @@ use crate::kube::Name;
 use crate::memory::{Ledger, Memory};
 use crate::observation::{Body, Change, Object, Observation};
 use crate::procedure::{Next, Receipt, Reply, Request, Uncordon, VmStart, VmStop};
+use crate::snapshot::{NodeEntry, Snapshot};
 use crate::units::{Span, Time};
 
 use super::RequestId;
@@ -72,6 +73,10 @@ enum Owner {
 }
 
 impl Machine {
+    fn is_waiting_for_completion(&self) -> bool {
+        matches!(self, Self::Stop(stop) if stop.is_waiting_for_completion())
+    }
+
     fn step(self, now: Time, reply: Option<&Reply>) -> (Self, Next) {
         match self {
             Self::Start(machine) => {
@@ -198,13 +203,27 @@ impl Executor {
         }
         let Ok(Body::Changed(changes)) = &observation.outcome else { return };
         for change in changes {
-            match change {
-                Change::Applied(Object::Node(node)) => self.nudge(now, &node.metadata.name),
-                Change::Applied(Object::Pod(pod)) if pod.status.phase.is_terminal() => {
-                    self.nudge(now, &pod.node_name);
-                }
-                _ => {}
+            let Change::Applied(Object::Node(node)) = change else { continue };
+            let name = &node.metadata.name;
+            if self.running.get(name).is_some_and(|running| !running.machine.is_waiting_for_completion()) {
+                self.nudge(now, name);
             }
+        }
+    }
+
+    /// Wakes the procedures that wait for a node to run empty, where it looks empty.
+    pub(super) fn note_empty(&mut self, now: Time, snapshot: &Snapshot) {
+        let is_empty =
+            |name: &Name| snapshot.node_named(name).is_none_or(|node| is_without_guests(node, snapshot));
+        let waits = |running: &Running| running.machine.is_waiting_for_completion();
+        let empty: Vec<Name> = self
+            .running
+            .iter()
+            .filter(|(name, running)| waits(running) && is_empty(name))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in empty {
+            self.nudge(now, &name);
         }
     }
 
@@ -360,4 +379,12 @@ impl Executor {
         let timer = self.timers.first().map_or(Time::FAR_FUTURE, |(at, _)| *at);
         timer.min(self.writer.wake_at())
     }
+}
+
+/// Whether nothing runs on a node but what runs on every one.
+fn is_without_guests(node: &NodeEntry, snapshot: &Snapshot) -> bool {
+    node.pods.iter().all(|&pod| {
+        let traits = &snapshot.class(snapshot.pod(pod).class).traits;
+        traits.daemon || traits.mirror
+    })
 }

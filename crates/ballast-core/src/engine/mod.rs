@@ -31,12 +31,16 @@ use crate::planner::{self, Scratch};
 use crate::policy::{ClusterPolicySpec, Mode};
 use crate::procedure::{Receipt, Reply, Request};
 use crate::record::{Body, Recorder};
-use crate::snapshot::Store;
-use crate::units::Time;
+use crate::snapshot::{Snapshot, Store};
+use crate::units::{Span, Time};
 
 use executor::Executor;
 use sweep::Sweep;
 use waking::Waking;
+
+/// The shortest and the longest distance of two looks at what only matters for removals.
+const PERIOD_SHORTEST: Span = Span::from_secs(10);
+const PERIOD_LONGEST: Span = Span::from_secs(60);
 
 /// Names a request to whoever sends it; never used twice by one engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -152,12 +156,13 @@ impl Engine {
             plan.report.holds.push(Hold { subject, reason, until: None });
         }
         self.executor.heed(now, &snapshot);
+        self.executor.note_empty(now, &snapshot);
         if !refused {
             self.executor.apply(now, &plan, &snapshot);
         }
         self.sweep.run(now, &mut self.executor);
         self.plans += 1;
-        self.waking.planned(now, plan.report.next_look);
+        self.waking.planned(now, plan.report.next_look, removal_period(&snapshot));
         let plan = Arc::new(plan);
         self.last = Some(plan.clone());
         if let Some(recorder) = &mut self.recorder {
@@ -192,4 +197,12 @@ impl Engine {
 fn may_act(policy: &ClusterPolicySpec) -> bool {
     let limited = policy.limits.nodes.is_some() && policy.limits.cost_per_hour.is_some();
     policy.mode == Mode::Enforce && limited
+}
+
+/// How often changes that only matter for removals are looked at: often enough that a removal comes late by a twentieth of the
+/// time that its node must be unneeded.
+fn removal_period(snapshot: &Snapshot) -> Span {
+    let idle = snapshot.pools.iter().map(|pool| pool.spec.scale_down.idle_after).min();
+    let twentieth = Span::from_millis(idle.unwrap_or(Span::ZERO).as_millis() / 20);
+    twentieth.clamp(PERIOD_SHORTEST, PERIOD_LONGEST)
 }

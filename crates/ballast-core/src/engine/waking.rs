@@ -14,8 +14,6 @@ use crate::units::{Span, Time};
 const DEBOUNCE: Span = Span::from_millis(500);
 /// The shortest distance of two plans, so that no storm of changes makes more than one plan a second.
 const GAP: Span = Span::from_secs(1);
-/// How often the nodes scaler looks at changes that only matter for removals.
-const PERIOD: Span = Span::from_secs(10);
 /// The longest rest: what is seen grows old, and says so.
 const REST_LONGEST: Span = Span::from_mins(5);
 
@@ -40,6 +38,8 @@ pub(super) struct Waking {
     policies: FxHashMap<Source, Vec<Object>>,
     planned_at: Option<Time>,
     next_look: Option<Time>,
+    /// How long changes that only matter for removals may wait.
+    period: Span,
 }
 
 impl Waking {
@@ -146,7 +146,7 @@ impl Waking {
     }
 
     /// A plan was made: everything up to now is considered.
-    pub(super) fn planned(&mut self, now: Time, next_look: Option<Time>) {
+    pub(super) fn planned(&mut self, now: Time, next_look: Option<Time>, period: Span) {
         for (_, key) in self.fresh.drain(..) {
             if let Some(seen) = self.waiting.get_mut(&key) {
                 *seen = true;
@@ -155,6 +155,7 @@ impl Waking {
         (self.at_once, self.urgent, self.changed) = (false, None, false);
         self.planned_at = Some(now);
         self.next_look = next_look;
+        self.period = period;
     }
 
     pub(super) fn is_due(&mut self, now: Time) -> bool {
@@ -177,7 +178,7 @@ impl Waking {
         }
         let fresh = self.fresh.front().map(|(at, _)| *at);
         let soon = fresh.into_iter().chain(self.urgent).min().map(|at| at + DEBOUNCE);
-        let later = self.changed.then(|| planned_at + PERIOD);
+        let later = self.changed.then(|| planned_at + self.period);
         let rest = planned_at + REST_LONGEST;
         let due = soon.into_iter().chain(later).chain(self.next_look).fold(rest, Time::min);
         due.max(planned_at + GAP)

@@ -7,8 +7,9 @@ const FIRST: Span = Span::from_secs(1);
 /// The longest wait between two tries or looks. What is seen of the node wakes a procedure earlier, so that looking often
 /// would only load the API; longer waits would show in the time that a node takes to join.
 const LONGEST: Span = Span::from_secs(15);
-/// The longest wait between two looks at a node that runs empty by itself: that takes hours.
-const LONGEST_FOR_COMPLETION: Span = Span::from_secs(60);
+/// The longest wait between two looks at a node that runs empty by itself: that takes hours, and the engine wakes the
+/// procedure once the node looks empty.
+const LONGEST_FOR_COMPLETION: Span = Span::from_mins(5);
 
 /// Counts tries that led nowhere, for waits that grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -60,11 +60,7 @@ fn a_pod_that_the_scheduler_places_at_once_needs_no_plan() {
     let outcome = engine.tick(at + Span::from_millis(200), vec![changed(pod, at)]);
     assert!(outcome.plan.is_none());
     assert!(!planned(&mut engine, at + Span::from_secs(1), Vec::new()));
-    assert_eq!(
-        outcome.wake_at,
-        cluster.now + Span::from_secs(10),
-        "removals are looked at every ten seconds"
-    );
+    assert_eq!(outcome.wake_at, cluster.now + Span::from_secs(30), "a twentieth of ten minutes");
 }
 
 #[test]

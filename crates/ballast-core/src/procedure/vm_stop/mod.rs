@@ -131,6 +131,11 @@ impl VmStop {
         self.sent
     }
 
+    /// It waits for the work on the node to end: looking again before that shows nothing new.
+    pub fn is_waiting_for_completion(&self) -> bool {
+        self.waits && self.phase == Phase::Check && self.cordoned && !self.cancelled
+    }
+
     /// It is being taken back.
     pub fn is_giving_up(&self) -> bool {
         self.why.is_some() || self.cancelled
