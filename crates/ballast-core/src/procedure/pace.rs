@@ -2,13 +2,14 @@
 
 use crate::units::{Span, Time};
 
-/// The first wait of every pace.
+/// The first wait of every other pace.
 const FIRST: Span = Span::from_secs(1);
 /// The longest wait between two tries or looks. What is seen of the node wakes a procedure earlier, so that looking often
 /// would only load the API; longer waits would show in the time that a node takes to join.
 const LONGEST: Span = Span::from_secs(15);
-/// The longest wait between two looks at a node that runs empty by itself: that takes hours, and the engine wakes the
-/// procedure once the node looks empty.
+/// The first and the longest wait between two looks at a node that runs empty by itself: that takes hours, and the engine
+/// wakes the procedure once the node looks empty.
+const FIRST_FOR_COMPLETION: Span = Span::from_secs(30);
 const LONGEST_FOR_COMPLETION: Span = Span::from_mins(5);
 
 /// Counts tries that led nowhere, for waits that grow.
@@ -20,16 +21,16 @@ pub(super) struct Pace {
 impl Pace {
     /// When to go on: a little later each time, never after `deadline`.
     pub(super) fn wait(&mut self, now: Time, deadline: Time) -> Time {
-        self.wait_at_most(now, deadline, LONGEST)
+        self.grow(now, deadline, FIRST, LONGEST)
     }
 
     /// The same for what may take hours.
     pub(super) fn wait_for_completion(&mut self, now: Time, deadline: Time) -> Time {
-        self.wait_at_most(now, deadline, LONGEST_FOR_COMPLETION)
+        self.grow(now, deadline, FIRST_FOR_COMPLETION, LONGEST_FOR_COMPLETION)
     }
 
-    fn wait_at_most(&mut self, now: Time, deadline: Time, longest: Span) -> Time {
-        let doubled = Span::from_millis(FIRST.as_millis() << self.waits.min(10));
+    fn grow(&mut self, now: Time, deadline: Time, first: Span, longest: Span) -> Time {
+        let doubled = Span::from_millis(first.as_millis() << self.waits.min(10));
         self.waits = self.waits.saturating_add(1);
         (now + doubled.min(longest)).min(deadline)
     }

@@ -100,7 +100,7 @@ impl VmStop {
     }
 
     fn pods_seen(&mut self, now: Time, node: &LiveNode) -> Next {
-        if (node.pods.len() as u32) < self.pods {
+        if !self.waits && (node.pods.len() as u32) < self.pods {
             self.pace.reset();
         }
         self.pods = node.pods.len() as u32;
