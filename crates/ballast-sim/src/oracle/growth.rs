@@ -66,7 +66,7 @@ impl Oracle {
         self.pods_came = world.pods_made() as i64;
         let is_starting = |machine: &u32| {
             let machine = &world.machines[*machine as usize];
-            machine.power.counts() && !matches!(machine.power, Power::Stopping(_)) && !machine.is_whole()
+            matches!(machine.power, Power::Starting | Power::Running) && !machine.has_been_whole
         };
         self.launched.retain(|machine, _| is_starting(machine));
         let starting = world.machines.iter().enumerate().filter(|(at, _)| is_starting(&(*at as u32)));

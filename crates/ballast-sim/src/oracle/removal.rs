@@ -11,6 +11,8 @@ use crate::world::{Class, Life, Machine, NONE, Power, Ready, World};
 
 /// How old a live read may be when a machine is stopped: five seconds by promise, and a request's way.
 const READ_WITHIN: Span = Span::from_secs(7);
+/// How long after the decision a cordon comes at the latest: one lost answer and one restart.
+const CORDON_WITHIN: Span = Span::from_secs(75);
 /// How long after a view broke a request may still arrive that was decided before.
 const SIGHT_GRACE: Span = Span::from_secs(5);
 /// After how long a list that shrank has been told twice.
@@ -35,7 +37,9 @@ impl Oracle {
             return;
         }
         let rules = &self.pools[kind.pool as usize];
-        if mode == StopMode::Delete && rules.spec.stop != StopMode::Delete {
+        // What never was a node may go for good: nothing is lost with it.
+        let was_node = machine.has_been_whole || machine.token.is_empty();
+        if mode == StopMode::Delete && rules.spec.stop != StopMode::Delete && was_node {
             self.breach(world, "I-19", format!("`{}` is deleted, its pool says deallocate", machine.name));
         }
         self.check_order(world, machine);
@@ -94,6 +98,8 @@ impl Oracle {
         }
         self.removed.push_back((now, pool));
         let within = |window: Span, of: Option<u32>| {
+            // Budgets are spent when a removal is decided; its cordon follows, after a crash or a lost answer somewhat later.
+            let window = Span::from_millis(window.as_millis() - CORDON_WITHIN.as_millis());
             let counted =
                 |(at, pool): &&(Time, u32)| now.since(*at) < window && of.is_none_or(|of| *pool == of);
             self.removed.iter().filter(counted).count() as u64

@@ -41,6 +41,8 @@ pub(super) struct Driver {
     dice: Stream,
     pub(super) injection: Option<Injection>,
     pub(super) plans: u64,
+    /// Plans in a row that had nothing to do.
+    pub(super) quiet_plans: u64,
     pub(super) ticks: u64,
     pub(super) requests: BTreeMap<&'static str, u64>,
     /// Views stand still until then.
@@ -72,6 +74,7 @@ impl Driver {
             dice,
             injection: None,
             plans: 0,
+            quiet_plans: 0,
             ticks: 0,
             requests: BTreeMap::new(),
             stale_until: None,
@@ -155,7 +158,8 @@ impl Simulation {
     fn take(&mut self, wants: Wants) {
         if let Some(plan) = &wants.plan {
             self.driver.plans += 1;
-            self.oracle.plan(&self.world, plan);
+            self.driver.quiet_plans = if plan.actions.is_empty() { self.driver.quiet_plans + 1 } else { 0 };
+            self.oracle.plan(&self.world, &self.watch, plan);
         }
         for (number, request) in wants.requests {
             self.send(number, request);

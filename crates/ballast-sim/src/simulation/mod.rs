@@ -9,9 +9,11 @@
 //! ```
 
 mod driver;
+mod ending;
 mod injection;
 mod run;
 mod truth;
 
+pub use ending::Ending;
 pub use injection::{Injection, InjectionKind};
 pub use run::Simulation;

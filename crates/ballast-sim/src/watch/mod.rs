@@ -83,6 +83,13 @@ impl Watch {
         }
     }
 
+    /// Whether no fault keeps any view from showing the truth.
+    pub(crate) fn shows_the_truth(&self) -> bool {
+        let feeds = [&self.nodes, &self.pods, &self.budgets];
+        feeds.iter().all(|feed| feed.trouble.is_none())
+            && self.pools.iter().all(|pool| pool.trouble.is_none())
+    }
+
     fn observe_still(&mut self, now: Time, told: &mut Vec<Observation>) {
         if self.still_told_at.is_some_and(|at| now < at + BOOKMARK) {
             return;

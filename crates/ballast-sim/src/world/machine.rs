@@ -216,6 +216,8 @@ pub(crate) struct Machine {
     pub(crate) epoch: u32,
     /// Its key in the scheduler's order while it takes pods.
     pub(crate) rank: Option<i64>,
+    /// It has been all that it promised to be since it was last started.
+    pub(crate) has_been_whole: bool,
     /// It has had a guest since it was last started.
     pub(crate) was_used: bool,
     /// It is on the list of changed nodes.
@@ -241,6 +243,7 @@ impl Machine {
             guests: 0,
             epoch: 0,
             rank: None,
+            has_been_whole: false,
             was_used: false,
             dirty: false,
             doomed: false,

@@ -55,6 +55,7 @@ impl World {
         self.set_power(machine, Power::Starting);
         let entry = &mut self.machines[machine as usize];
         entry.was_used = false;
+        entry.has_been_whole = false;
         entry.doomed = false;
         let (epoch, kind) = (entry.epoch, &self.kinds[entry.kind as usize]);
         let pool = &self.pools[kind.pool as usize];
@@ -155,6 +156,7 @@ impl World {
         }
         let Some(node) = &mut entry.node else { return };
         node.devices_up = true;
+        entry.has_been_whole = true;
         entry.devices = Devices::new(self.kinds[entry.kind as usize].gpus);
         self.touch_node(machine);
         self.freed(machine);
