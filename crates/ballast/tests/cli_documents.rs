@@ -91,7 +91,7 @@ fn a_plan_says_what_would_be_done_and_what_not_and_why() {
         .code(2)
         .stdout_eq(str![[r#"
 ACTION   TARGET    POOL    REASON
-start    plain-1   plain   1 pending pods fit nowhere else
+start    plain-1   plain   room is missing for 1 pending pod
 
 Waiting:
   SUBJECT    WAITS FOR
@@ -112,7 +112,7 @@ Cannot be served:
 fn a_wide_plan_says_more() {
     ballast(&["plan", "-f", CLUSTER, "-o", "wide"]).assert().code(2).stdout_eq(str![[r#"
 ID   ACTION   TARGET    POOL    FROM      TO        AFTER   BOUND BY   REASON
-a1   start    plain-1   plain   Stopped   Running                      1 pending pods fit nowhere else
+a1   start    plain-1   plain   Stopped   Running                      room is missing for 1 pending pod
 
 Waiting:
   SUBJECT    WAITS FOR

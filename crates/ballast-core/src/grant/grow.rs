@@ -396,6 +396,23 @@ fn fits(
     fits
 }
 
+/// Why no new node of a pool could ever carry a unit; `None` where one could.
+pub(crate) fn pool_misfit(bins: &mut Bins<'_>, need: &Need<'_>, pool: u32) -> Option<Misfit> {
+    let snapshot = bins.snapshot;
+    let mut first = None;
+    for (template, new) in snapshot.pools[pool as usize].templates.iter().enumerate() {
+        let misfit = match bins.template_misfit(need, pool, template as u32) {
+            Some(misfit) => misfit,
+            None if need.class.requests.times_in(&new.free).min(new.gpus.times(need.class.gpu)) > 0 => {
+                return None;
+            }
+            None => room_misfit(bins, need, &new.free),
+        };
+        first.get_or_insert(misfit);
+    }
+    first
+}
+
 fn room_misfit(bins: &Bins<'_>, need: &Need<'_>, free: &Resources) -> Misfit {
     match need.class.requests.misfit(free) {
         Some(Resources::GPU_WHOLE | Resources::GPU_SHARE) | None => Misfit::GpuDevices,

@@ -14,7 +14,7 @@ mod relations;
 mod room;
 
 pub(crate) use bins::{Bins, NewBin, Scratch};
-pub(crate) use grow::{Refusals, grow};
+pub(crate) use grow::{Refusals, grow, pool_misfit};
 pub(crate) use need::{Need, Placement, Tier};
 pub(crate) use room::{Room, Rooms};
 

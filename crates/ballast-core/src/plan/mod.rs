@@ -23,6 +23,7 @@ pub use trace::{
     SparkCountStep, SparkWorkerStep, WindowStep, WorkerStays,
 };
 pub use words::Words;
+pub(crate) use words::plural;
 
 use serde::{Deserialize, Serialize};
 

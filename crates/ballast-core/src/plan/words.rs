@@ -28,7 +28,8 @@ fn when(at: Time, now: Time) -> String {
     }
 }
 
-fn plural(count: u32, one: &str) -> String {
+/// A count with its noun: `1 pod`, `2 pods`.
+pub(crate) fn plural(count: u32, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
@@ -89,6 +90,10 @@ impl fmt::Display for SourceTrouble {
 impl Words for SkipReason {
     fn words(&self, now: Time) -> String {
         match self {
+            Self::AtLimit { limit: Limit::Growth } => {
+                "the growth budget is spent for now; more may start as those under way become ready"
+                    .to_owned()
+            }
             Self::AtLimit { limit } => format!("{limit} is reached; raise it to let this pool serve"),
             Self::BackOff { class, until } => {
                 format!("a launch failed ({class}); tried again {}", when(*until, now))

@@ -5,7 +5,7 @@ use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{InstanceState, ObjectKind, Source};
 use crate::plan::{
-    Action, ActionCode, ActionId, ActionKind, Input, Precondition, Reason, Target, TargetKind,
+    Action, ActionCode, ActionId, ActionKind, Input, Precondition, Reason, Target, TargetKind, plural,
 };
 use crate::policy::StopMode;
 use crate::scalers::nodes::{Going, NodeWishes, Removals};
@@ -47,15 +47,20 @@ pub(super) fn launches(
             (0, _) => (ActionCode::BelowMinimum, format!("pool {} is below its minimum", pool.name)),
             (units, Some(gang)) => {
                 let gang = &wishes.gangs[gang as usize].gang;
-                let message = format!("{units} members of gang {}/{} fit nowhere", gang.namespace, gang.name);
+                let message = format!(
+                    "room is missing for {} of gang {}/{}",
+                    plural(units, "member"),
+                    gang.namespace,
+                    gang.name
+                );
                 (ActionCode::PendingGang, message)
             }
             (units, None) if waits => {
-                (ActionCode::PendingPods, format!("{units} pending pods fit nowhere else"))
+                (ActionCode::PendingPods, format!("room is missing for {}", plural(units, "pending pod")))
             }
             (units, None) => (
                 ActionCode::Headroom,
-                format!("{units} units of headroom of pool {} are not there", pool.name),
+                format!("room is missing for {} of headroom of pool {}", plural(units, "unit"), pool.name),
             ),
         };
         let inputs = vec![
@@ -100,7 +105,8 @@ pub(super) fn take_backs(bins: &Bins<'_>, now: Time) -> Vec<Action> {
         let node = snapshot.node_named(&bin.name);
         let uid = node.map(|node| node.uid()).unwrap_or_default();
         let inputs = vec![Input { name: "pods".into(), value: units.into(), age_seconds: age }];
-        let message = format!("{units} pending pods fit here; it was only running empty");
+        let message =
+            format!("there is room for {} here; it was only running empty", plural(units, "pending pod"));
         Action {
             id: ActionId(0),
             kind: ActionKind::UncordonNode,
@@ -164,7 +170,7 @@ pub(super) fn releases(snapshot: &Snapshot, memory: &Memory, now: Time) -> Vec<A
                 after: Vec::new(),
                 reason: Reason {
                     code: ActionCode::NeverJoined,
-                    message: format!("up for {up} and never joined"),
+                    message: format!("up for {} and never joined", up.rounded()),
                     inputs,
                     limit: None,
                 },
@@ -188,9 +194,11 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
                 ActionCode::AboveMaximum,
                 format!("pool {} is above its maximum of {}", pool.name, pool.spec.max),
             ),
-            (false, 0) => (ActionCode::Unneeded, format!("empty for {idle}")),
+            (false, 0) => (ActionCode::Unneeded, format!("empty for {}", idle.rounded())),
             (false, pods) => {
-                (ActionCode::Unneeded, format!("unneeded for {idle}; its {pods} pods fit elsewhere"))
+                let fit = if pods == 1 { "fits" } else { "fit" };
+                let (idle, pods) = (idle.rounded(), plural(pods as u32, "pod"));
+                (ActionCode::Unneeded, format!("unneeded for {idle}; its {pods} {fit} elsewhere"))
             }
         };
         let inputs = vec![

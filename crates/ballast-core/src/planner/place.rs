@@ -1,6 +1,6 @@
 //! Placing: every need on what is free, on what is starting, on what can be started or made.
 
-use crate::grant::{Bins, Capacity, Need, NewBin, Placement, Refusals, Rooms, Tier, grow};
+use crate::grant::{Bins, Capacity, Need, NewBin, Placement, Refusals, Rooms, Tier, grow, pool_misfit};
 use crate::kube::Name;
 use crate::memory::Memory;
 use crate::plan::{Infeasible, NodeVerdict, PoolVerdict, Report, Skip, SkipReason, Subject};
@@ -177,12 +177,13 @@ fn explain(
         if let Subject::Pods { count, .. } = &mut subject {
             *count = placements[at].left;
         }
-        let pools = refusals.range((at, 0)..(at + 1, 0)).take(VERDICTS_KEPT);
-        let pools = pools.map(|((_, pool), reason)| PoolVerdict {
-            pool: bins.snapshot.pools[*pool as usize].name.clone(),
-            reason: reason.clone(),
-        });
-        let pools = pools.collect();
+        let mut pools = Vec::new();
+        for ((_, pool), reason) in refusals.range((at, 0)..(at + 1, 0)).take(VERDICTS_KEPT) {
+            // What could never serve says so even while something else keeps it closed: waiting would not help.
+            let misfit = pool_misfit(bins, &needs[at], *pool);
+            let reason = misfit.map_or_else(|| reason.clone(), |misfit| SkipReason::DoesNotFit { misfit });
+            pools.push(PoolVerdict { pool: bins.snapshot.pools[*pool as usize].name.clone(), reason });
+        }
         let verdicts = bins.verdicts(&needs[at]);
         let nodes = verdicts.into_iter().map(|(misfit, nodes)| NodeVerdict { misfit, nodes }).collect();
         report.infeasible.push(Infeasible { subject, pools, nodes });

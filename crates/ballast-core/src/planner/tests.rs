@@ -89,6 +89,18 @@ fn a_stock_out_leads_to_the_next_pool() {
 }
 
 #[test]
+fn a_pool_that_could_never_serve_says_so_even_while_it_is_backed_off() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    let key = crate::memory::BackOffKey { pool: "cpu".into(), ..Default::default() };
+    cluster.memory.ledger.note_failure(key, ErrorClass::StockOut, cluster.now);
+    cluster.pending("huge", &[("cpu", "64")]);
+    let plan = checked(&mut cluster);
+    let reason = &plan.report.infeasible[0].pools[0].reason;
+    assert!(matches!(reason, SkipReason::DoesNotFit { .. }), "{reason:?}");
+}
+
+#[test]
 fn a_gang_gets_all_or_nothing() {
     let mut cluster = Cluster::new();
     cluster.pool("gpu", a_pool(&[("cpu", "32"), ("memory", "64Gi"), ("nvidia.com/gpu", "8")], 2, 20.0));

@@ -61,6 +61,20 @@ pub enum GaveUp {
     StopStuck,
 }
 
+impl fmt::Display for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Joined => f.write_str("joined and takes pods"),
+            Self::LaunchFailed { class, .. } => write!(f, "could not be launched: {class}"),
+            Self::NeverJoined => f.write_str("never became a usable node and is let go"),
+            Self::LaunchCancelled => f.write_str("is not launched after all"),
+            Self::Stopped => f.write_str("is off"),
+            Self::GaveUp { why, .. } => write!(f, "stays: {why}"),
+            Self::Uncordoned => f.write_str("takes pods again"),
+        }
+    }
+}
+
 impl fmt::Display for GaveUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -81,11 +81,10 @@ impl Controller {
         }
     }
 
-    /// The lines of the record since the last call.
-    pub(crate) fn take_record(&mut self) -> Vec<String> {
+    /// The entries of the record since the last call.
+    pub(crate) fn take_record(&mut self) -> Vec<Entry> {
         let Self::Ballast(engine) = self else { return Vec::new() };
-        let entries = engine.recorder().map(Recorder::take).unwrap_or_default();
-        entries.iter().map(Entry::to_line).collect()
+        engine.recorder().map(Recorder::take).unwrap_or_default()
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use ballast_core::procedure::{Reply, Request};
+use ballast_core::record::Entry;
 use ballast_core::units::{Span, Time};
 use ballast_core::view::View;
 
@@ -34,8 +35,8 @@ pub struct Simulation {
     sample_every: Span,
     until: Time,
     journal: Option<String>,
-    /// Lines of the engine's record, where one is kept.
-    pub(super) record: Option<Vec<String>>,
+    /// The engine's record, where one is kept.
+    pub(super) record: Option<Vec<Entry>>,
 }
 
 impl Simulation {
@@ -288,8 +289,8 @@ impl Simulation {
         self
     }
 
-    /// The lines of the record since the last call; none where no record is kept.
-    pub fn take_record(&mut self) -> Vec<String> {
+    /// The entries of the record since the last call; none where no record is kept.
+    pub fn take_record(&mut self) -> Vec<Entry> {
         self.keep_record();
         self.record.as_mut().map(std::mem::take).unwrap_or_default()
     }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use ballast_core::documents::{self, File};
+use ballast_core::record::Entry;
 use ballast_core::units::{Span, Time};
 use ballast_core::view::View;
 use ballast_sim::scenario::Scenario;
@@ -56,8 +57,10 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         lasts: args.lasts.map(|span| Duration::from_millis(span.as_millis().unsigned_abs())),
     };
     let scenario = embedded()?;
-    let start = scenario.spec.start;
-    demo.run(Simulated { start, simulation: Simulation::new(&scenario, scenario.spec.seed) }, screen)
+    // A moment after the beginning, when the engine has had its first look.
+    let start = scenario.spec.start + Span::from_secs(5);
+    let simulation = Simulation::new(&scenario, scenario.spec.seed).with_record();
+    demo.run(Simulated { start, simulation }, screen)
 }
 
 /// The scenario that is part of the program.
@@ -81,5 +84,9 @@ impl World for Simulated {
     fn at(&mut self, time: Time) -> View {
         self.simulation.step_until(time);
         self.simulation.view()
+    }
+
+    fn record(&mut self) -> Vec<Entry> {
+        self.simulation.take_record()
     }
 }

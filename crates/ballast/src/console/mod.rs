@@ -10,10 +10,12 @@
 mod events;
 mod feed;
 mod history;
+mod moment;
 mod page;
 mod parts;
 mod server;
 
 pub use feed::{Feed, Frame};
 pub use history::Point;
+pub use moment::{Moment, What};
 pub use server::{router, serve};

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ballast_core::record::Entry;
 use ballast_core::units::{Span, Time};
 use ballast_core::view::View;
 use tokio::net::TcpListener;
@@ -43,6 +44,8 @@ pub trait World: Send + 'static {
     fn start(&self) -> Time;
     /// Moves it on and looks at it.
     fn at(&mut self, time: Time) -> View;
+    /// What its engine recorded since the last call.
+    fn record(&mut self) -> Vec<Entry>;
 }
 
 impl Demo {
@@ -110,7 +113,9 @@ fn drive(mut world: impl World, speed: f64, feed: &Feed, stop: &AtomicBool) {
     let (start, started) = (world.start(), Instant::now());
     while !stop.load(Ordering::Relaxed) {
         let passed = started.elapsed().as_secs_f64() * speed * 1000.0;
-        feed.publish(world.at(start + Span::from_millis(passed as i64)));
+        let view = world.at(start + Span::from_millis(passed as i64));
+        feed.record(&world.record());
+        feed.publish(view);
         thread::sleep(STEP_EVERY);
     }
 }

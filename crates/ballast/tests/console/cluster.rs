@@ -1,6 +1,5 @@
 //! A view as the tests want it: a small GPU cluster in the middle of a busy minute.
 
-use ballast_core::observation::ErrorClass;
 use ballast_core::plan::{
     Action, ActionCode, ActionId, ActionKind, Hold, HoldReason, Infeasible, Limit, Misfit, NodeVerdict,
     PoolVerdict, Precondition, Reason, SkipReason, Subject, Target, TargetKind, Waiting, WaitingOn,
@@ -174,10 +173,7 @@ pub(crate) fn busy() -> View {
         subject: pods("research", "llm-eval", 2),
         pools: vec![
             verdict("a100-east", SkipReason::DoesNotFit { misfit: Misfit::GpuDevices }),
-            verdict(
-                "a100-spot",
-                SkipReason::BackOff { class: ErrorClass::StockOut, until: now() + Span::from_secs(190) },
-            ),
+            verdict("a100-spot", SkipReason::DoesNotFit { misfit: Misfit::GpuDevices }),
             verdict("cpu", SkipReason::DoesNotFit { misfit: Misfit::Resource("nvidia.com/gpu".into()) }),
         ],
         nodes: vec![NodeVerdict { misfit: Misfit::GpuDevices, nodes: 44 }],

@@ -85,8 +85,8 @@ pub(super) fn record(scenario: &Scenario, seed: u64, path: &Path) -> Result<()> 
     let whole = simulation.until().since(start).as_millis();
     for part in 1..=PARTS {
         simulation.step_until(start + Span::from_millis(whole * part / PARTS));
-        for line in simulation.take_record() {
-            writeln!(file, "{line}").doing(doing)?;
+        for entry in simulation.take_record() {
+            writeln!(file, "{}", entry.to_line()).doing(doing)?;
         }
     }
     file.flush().doing(doing)

@@ -83,7 +83,7 @@ impl Page {
         let mut fragments = vec![Fragment::new("head", head(&frame.view))];
         fragments.extend(match self {
             Self::Overview => overview::fragments(frame),
-            Self::Plan => plan::fragments(&frame.view),
+            Self::Plan => plan::fragments(frame),
             Self::AllPending => vec![Fragment::new("main", pending::all(&frame.view))],
             Self::Pending { namespace, workload } => {
                 vec![Fragment::new("main", pending::why(&frame.view, namespace, workload))]

@@ -23,6 +23,7 @@ pub(super) fn fragments(frame: &Frame) -> Vec<Fragment> {
         Fragment::new("pending", pending::list(view, ROWS_MAX)),
         Fragment::new("plan", plan::actions(view, ROWS_MAX)),
         Fragment::new("flight", plan::in_flight(view, ROWS_MAX)),
+        Fragment::new("lately", plan::lately(frame, ROWS_MAX)),
         Fragment::new("holds", plan::holds(view, ROWS_MAX)),
         Fragment::new("charts", charts(&frame.points, &view.currency)),
     ]
@@ -36,7 +37,7 @@ pub(super) fn layout(fragments: &[Fragment]) -> Markup {
         (place("figures"))
         div class="columns" {
             div class="wide" { (place("pools")) (place("charts")) }
-            div class="side" { (place("pending")) (place("plan")) (place("flight")) (place("holds")) }
+            div class="side" { (place("pending")) (place("plan")) (place("flight")) (place("holds")) (place("lately")) }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What waits, and why: what is needed, what was tried pool by pool, what bound it, what it waits for, the next look.
 
-use ballast_core::plan::{Infeasible, WaitingOn, Words};
+use ballast_core::plan::{Infeasible, Limit, SkipReason, WaitingOn, Words};
 use ballast_core::view::{PendingView, View};
 use maud::{Markup, html};
 
@@ -24,8 +24,8 @@ pub(super) fn of<'a>(
 
 /// What comes first when somebody asks: the state of it in a few words, and whether it is bad.
 fn verdict(pending: &PendingView) -> (&'static str, &'static str) {
-    if pending.infeasible.is_some() {
-        return ("bad", "Nothing can serve it");
+    if let Some(infeasible) = &pending.infeasible {
+        return refused(infeasible);
     }
     let has = |wanted: fn(&WaitingOn) -> bool| pending.waiting.iter().any(|waiting| wanted(&waiting.on));
     if has(|on| matches!(on, WaitingOn::SchedulingGate)) {
@@ -40,6 +40,23 @@ fn verdict(pending: &PendingView) -> (&'static str, &'static str) {
         ("good", "Fits; the scheduler will place it")
     } else {
         ("same", "Not decided yet")
+    }
+}
+
+/// What nothing serves now: whether that may pass by itself, whether a limit stands in the way, or whether nothing ever could.
+fn refused(infeasible: &Infeasible) -> (&'static str, &'static str) {
+    let has =
+        |wanted: fn(&SkipReason) -> bool| infeasible.pools.iter().any(|verdict| wanted(&verdict.reason));
+    if has(|reason| matches!(reason, SkipReason::AtLimit { limit: Limit::Growth })) {
+        ("same", "Its turn comes: as much is starting as may start at once")
+    } else if has(|reason| matches!(reason, SkipReason::AtLimit { .. } | SkipReason::PartOfGang { .. })) {
+        ("bad", "A limit stands in the way")
+    } else if has(|reason| matches!(reason, SkipReason::BackOff { .. })) {
+        ("bad", "The cloud has none to give, or refuses")
+    } else if has(|reason| matches!(reason, SkipReason::Paused | SkipReason::Mode)) {
+        ("bad", "What could serve it is paused")
+    } else {
+        ("bad", "Nothing can serve it")
     }
 }
 

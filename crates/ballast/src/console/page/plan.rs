@@ -1,16 +1,20 @@
 //! The plan as it stands: what is done next and why, what is under way, and what is held.
 
 use ballast_core::plan::{Action, Words};
+use ballast_core::procedure::Receipt;
 use ballast_core::view::View;
 use maud::{Markup, html};
 
 use super::Fragment;
 use crate::console::parts::{action_sign, action_target, node_path, subject};
+use crate::console::{Frame, Moment, What};
 use crate::present::figures;
 
-pub(super) fn fragments(view: &View) -> Vec<Fragment> {
+pub(super) fn fragments(frame: &Frame) -> Vec<Fragment> {
+    let view = &frame.view;
     vec![
         Fragment::new("plan", actions(view, usize::MAX)),
+        Fragment::new("lately", lately(frame, usize::MAX)),
         Fragment::new("flight", in_flight(view, usize::MAX)),
         Fragment::new("holds", holds(view, usize::MAX)),
     ]
@@ -47,6 +51,49 @@ pub(super) fn action_row(action: &Action) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// What was decided lately and what came of it, at most `rows` of it.
+pub(super) fn lately(frame: &Frame, rows: usize) -> Markup {
+    html! {
+        section class="panel" {
+            h2 { "Lately" }
+            @if frame.moments.is_empty() { p class="empty" { "Nothing was decided yet" } }
+            ul class="rows" { @for moment in frame.moments.iter().take(rows) { (moment_row(moment)) } }
+            (more(frame.moments.len(), rows))
+        }
+    }
+}
+
+fn moment_row(moment: &Moment) -> Markup {
+    let clock = figures::clock(moment.at);
+    html! {
+        li {
+            @match &moment.what {
+                What::Decided(action) => {
+                    (action_sign(action.kind))
+                    div {
+                        p { (action.kind) " " (action_target(action)) span class="when" { (clock) } }
+                        p class="reason" { (action.reason.message) }
+                    }
+                }
+                What::Ended { node, receipt } => {
+                    @let (mood, sign) = outcome(receipt);
+                    span class={ "sign " (mood) } aria-hidden="true" { (sign) }
+                    div { p { a href=(node_path(node)) { bdi { (node) } } " " (receipt) span class="when" { (clock) } } }
+                }
+            }
+        }
+    }
+}
+
+/// Whether something ended as it was meant to.
+fn outcome(receipt: &Receipt) -> (&'static str, &'static str) {
+    match receipt {
+        Receipt::Joined | Receipt::Stopped | Receipt::Uncordoned => ("good", "✓"),
+        Receipt::LaunchCancelled | Receipt::GaveUp { .. } => ("same", "↩"),
+        Receipt::LaunchFailed { .. } | Receipt::NeverJoined => ("bad", "✕"),
     }
 }
 
