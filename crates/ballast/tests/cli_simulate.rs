@@ -247,8 +247,8 @@ error: there is no scenario in what was given
 hint: a scenario is a document of `kind: Scenario`; there are some in the folder `scenarios`
 
 "#]]);
-    simulate(&["src"]).assert().code(1).stderr_eq(str![[r#"
-error: no document in src
+    simulate(&["tests/console"]).assert().code(1).stderr_eq(str![[r#"
+error: no document in tests/console
 
 hint: files that end with .yaml, .yml or .json are read from a folder
 
