@@ -29,6 +29,8 @@ pub(crate) struct Rooms {
 pub(crate) struct Room {
     /// Nodes that count against its maximum: all but those that are off.
     pub size: u32,
+    /// The same before this plan: what removal budgets are shares of.
+    pub size_before: u32,
     /// Nodes that take pods.
     pub ready: u32,
     /// Nodes on their way up.
@@ -161,8 +163,10 @@ impl Room {
         let allowed = growth.starting_share.of(u64::from(ready)).max(u64::from(growth.starting_minimum));
         let template = pool.templates.first();
         let free = template.map(|template| template.free).unwrap_or_default();
+        let size = settled + pool.nodeless.len() as u32 + unseen;
         Self {
-            size: settled + pool.nodeless.len() as u32 + unseen,
+            size,
+            size_before: size,
             ready,
             starting,
             min,

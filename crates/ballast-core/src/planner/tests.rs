@@ -446,3 +446,21 @@ fn a_new_instance_gets_a_name_that_nobody_has() {
     cluster.pending("web-2", &[("cpu", "4")]);
     assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::CreateInstance, "cpu-2".to_owned())]);
 }
+
+#[test]
+fn what_a_plan_adds_does_not_raise_what_it_may_remove() {
+    let mut cluster = Cluster::new();
+    cluster.pool("idle", a_pool(&SMALL, 20, 1.0));
+    cluster.pool("wanted", a_pool(&[("cpu", "64"), ("memory", "64Gi")], 20, 1.0));
+    for node in 0..10 {
+        cluster.node(&format!("n{node}"), "idle");
+    }
+    for pod in 0..10 {
+        cluster.pending(&format!("big-{pod}"), &[("cpu", "60")]);
+    }
+    cluster.without_removal_budgets();
+    cluster.policy.removal.per_cluster.share = crate::units::Share::percent(20);
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "wanted"), 10);
+    assert_eq!(plan.actions.len(), 10 + 2, "a fifth of the ten that were there");
+}

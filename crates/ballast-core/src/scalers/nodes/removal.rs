@@ -346,7 +346,7 @@ const MOVE: Span = Span::from_mins(1);
 impl Budgets {
     fn new(snapshot: &Snapshot, memory: &Memory, rooms: &Rooms, now: Time) -> Self {
         let rules = &snapshot.policy.removal;
-        let managed: u32 = rooms.pools.iter().map(|room| room.size).sum();
+        let managed: u32 = rooms.pools.iter().map(|room| room.size_before).sum();
         let spent = |window: Span, pool: Option<&Name>| {
             let since = now - window;
             let concerns = |name: &Name| pool.is_none_or(|pool| name == pool);
@@ -355,12 +355,13 @@ impl Budgets {
             removed as i64
         };
         let pools = snapshot.pools.iter().zip(&rooms.pools).map(|(pool, room)| {
-            let shared = left(&rules.per_pool, room.size, spent(rules.per_pool.window, Some(&pool.name)));
+            let shared =
+                left(&rules.per_pool, room.size_before, spent(rules.per_pool.window, Some(&pool.name)));
             let own = pool
                 .spec
                 .budget
                 .as_ref()
-                .map(|own| left(own, room.size, spent(own.window, Some(&pool.name))));
+                .map(|own| left(own, room.size_before, spent(own.window, Some(&pool.name))));
             own.unwrap_or(shared)
         });
         Self {
