@@ -79,8 +79,10 @@ pub(crate) fn remove(
         let Some(pool) = node.pool else { continue };
         let verdict = weigh(snapshot, memory, now, bins, rooms, &mut budgets, held, slot, &mut removals);
         if verdict.is_none() {
-            rooms.pools[pool as usize].size -= 1;
-            rooms.pools[pool as usize].ready = rooms.pools[pool as usize].ready.saturating_sub(1);
+            let room = &mut rooms.pools[pool as usize];
+            room.size -= 1;
+            room.size_before = room.size_before.saturating_sub(1);
+            room.ready = room.ready.saturating_sub(1);
         }
         if let Some(UnsafeToRemove::TooSoon { at } | UnsafeToRemove::CoolDown { until: at }) = &verdict {
             removals.next_at = Some(removals.next_at.map_or(*at, |next| next.min(*at)));
@@ -143,9 +145,10 @@ fn weigh(
     // From here on it is unneeded; only time and budgets keep it.
     let since = memory.history.idle_since.get(&node.name).copied().unwrap_or(now);
     removals.idle_since.insert(node.name.clone(), since);
-    // What is on its way out already counts as gone, or a pool would fall below its minimum one plan at a time.
+    // What is on its way out already counts as gone, and what this plan launches is not there yet: a pool would else fall
+    // below its minimum one plan at a time, or with the first launch that fails.
     let leaving = memory.ledger.removals.values().filter(|removal| removal.pool == pool.name).count() as u32;
-    let staying = room.size.saturating_sub(leaving);
+    let staying = room.size_before.saturating_sub(leaving);
     if staying <= room.min {
         bins.roll_back(mark);
         return Some(UnsafeToRemove::AtMinimum);
