@@ -101,9 +101,10 @@ impl<'s> Document<'s> {
             let Some(Segment::Key(key)) = path.0.last() else { continue };
             let message = format!("the key `{}` stands twice", printable(key, 60));
             let path = self.base.join(path);
-            let mut problem = Problem::new(loader.source(), *at, path, ProblemCode::DuplicateKey, message);
-            problem.suggestion = Some("leave one of the two".into());
-            loader.complain(problem);
+            loader.complain_of(|source| Problem {
+                suggestion: Some("leave one of the two".into()),
+                ..Problem::new(source, *at, path, ProblemCode::DuplicateKey, message)
+            });
         }
         if !twice.is_empty() {
             self.node.keep_last_of_each_key();
@@ -181,7 +182,7 @@ impl<'s> Document<'s> {
             is_good = false;
             let what = read::What::UnknownField(entry.key.clone().into_owned(), &FIELDS);
             let path = [Segment::Key(entry.key.clone().into_owned())];
-            loader.complain(Problem::of_wrong(loader.source(), &self.base, &self.node, &path, what));
+            loader.complain_of(|source| Problem::of_wrong(source, &self.base, &self.node, &path, what));
         }
         is_good
     }
@@ -374,7 +375,7 @@ impl<'s> Document<'s> {
     fn complain(&self, loader: &mut Loader<'s>, findings: Findings) {
         for finding in findings.0 {
             let at = self.node.place_of(&finding.path.0);
-            loader.complain(Problem::of_finding(loader.source(), at, &self.base, finding));
+            loader.complain_of(|source| Problem::of_finding(source, at, &self.base, finding));
         }
     }
 

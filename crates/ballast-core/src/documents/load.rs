@@ -202,6 +202,17 @@ impl<'f> Loader<'f> {
         self.complain_in(self.file_number(), problem);
     }
 
+    /// Adds a problem of the file that is being read, which is made only when it is listed: a file may have a hundred
+    /// thousand, and each wants its place and its line.
+    pub(super) fn complain_of(&mut self, problem: impl FnOnce(&Source<'f>) -> Problem) {
+        if self.is_full() {
+            self.more = true;
+        } else {
+            let problem = problem(self.source());
+            self.complain(problem);
+        }
+    }
+
     /// Adds a problem of a file.
     pub(super) fn complain_in(&mut self, file: usize, problem: Problem) {
         if self.is_full() {

@@ -55,7 +55,7 @@ pub(crate) struct Source<'s> {
 
 /// Letters of a line that a snippet shows.
 const SNIPPET_WIDTH: usize = 100;
-/// Bytes of a line before a place that are looked at: a dump may be one line of many megabytes.
+/// Bytes of a line on each side of a place that are looked at: a dump may be one line of many megabytes.
 const LINE_LONG: usize = 4096;
 
 impl<'s> Source<'s> {
@@ -93,8 +93,7 @@ impl<'s> Source<'s> {
     /// The line around an offset in bytes.
     pub(crate) fn snippet(&self, at: u32) -> Snippet {
         let before = self.before(at);
-        let after = &self.text[self.floor(at)..];
-        let after = after.split(['\n', '\r']).next().unwrap_or_default();
+        let after = self.after(at);
         let length = before.chars().count();
         let fits = length + after.chars().take(SNIPPET_WIDTH).count() <= SNIPPET_WIDTH;
         // A long line is shown around the place.
@@ -121,6 +120,13 @@ impl<'s> Source<'s> {
         let (_, start) = self.line_of(at);
         let start = if end - start > LINE_LONG { self.floor((end - LINE_LONG) as u32) } else { start };
         &self.text[start..end]
+    }
+
+    /// What stands in the line from an offset on, the first part of it where the line is long.
+    fn after(&self, at: u32) -> &str {
+        let start = self.floor(at);
+        let end = self.floor((start + LINE_LONG) as u32);
+        self.text[start..end].split(['\n', '\r']).next().unwrap_or_default()
     }
 
     /// The number of a line, from 1, and where it begins.

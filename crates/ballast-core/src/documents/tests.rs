@@ -205,6 +205,14 @@ fn problems_are_listed_up_to_a_limit() {
     assert!(problems.to_string().ends_with("more than 50 problems; nothing was loaded"));
 }
 
+/// Each problem that is made wants a look along its line: made for every double of a long one, they took minutes.
+#[test]
+fn a_line_of_a_hundred_thousand_doubles_is_refused_like_a_short_one() {
+    let text = format!("apiVersion: v1\nkind: Node\nmetadata: {{{}}}\n", "name: a, ".repeat(100_000));
+    let problems = load(&[file("a.yaml", &text)]).unwrap_err();
+    assert_eq!((problems.list.len(), problems.more), (PROBLEMS_MAX, true));
+}
+
 #[test]
 fn problems_stand_in_the_order_of_the_files() {
     let bad = "apiVersion: v1\nkind: Pod\nmetadata: {name: A}\n";
