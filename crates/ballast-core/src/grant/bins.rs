@@ -42,8 +42,8 @@ pub(crate) struct NewBin {
     pub capacity: Capacity,
     /// The provider's identity, where it has one.
     pub provider_id: Name,
-    /// When it should be ready.
-    pub ready_at: Time,
+    /// When it should be ready, where it is on its way already.
+    pub ready_at: Option<Time>,
     /// Its devices.
     pub gpus: GpuDevices,
     /// Units placed on it: wish and units.
@@ -542,21 +542,14 @@ impl NewBin {
     }
 
     /// A bin without ports taken.
-    pub(crate) fn new(
-        pool: u32,
-        template: u32,
-        capacity: Capacity,
-        name: Name,
-        ready_at: Time,
-        gpus: GpuDevices,
-    ) -> Self {
+    pub(crate) fn new(pool: u32, template: u32, capacity: Capacity, name: Name, gpus: GpuDevices) -> Self {
         Self {
             name,
             pool,
             template,
             capacity,
             provider_id: Name::default(),
-            ready_at,
+            ready_at: None,
             gpus,
             load: Vec::new(),
             gang: None,

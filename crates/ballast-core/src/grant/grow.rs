@@ -13,12 +13,10 @@ use super::need::Need;
 use super::parts::{Lean, Part, Parts};
 use super::room::Rooms;
 use crate::kube::Name;
-use crate::memory::Memory;
 use crate::plan::{Misfit, SkipReason};
 use crate::policy::Strategy;
 use crate::resources::{GpuDevices, GpuNeed, Resources};
 use crate::snapshot::Class;
-use crate::units::Time;
 
 /// Why pools were passed over, by need and pool.
 pub(crate) type Refusals = BTreeMap<(usize, u32), SkipReason>;
@@ -28,7 +26,6 @@ struct Growth<'a, 'b, 'n> {
     bins: &'a mut Bins<'b>,
     rooms: &'a mut Rooms,
     needs: &'a [Need<'n>],
-    now: Time,
     gang: Option<u32>,
     choices: Vec<Choice>,
     /// How many units of each need an empty node of each choice would carry.
@@ -125,14 +122,12 @@ impl<'c> Fill<'c> {
 pub(crate) fn grow(
     bins: &mut Bins<'_>,
     rooms: &mut Rooms,
-    memory: &Memory,
-    now: Time,
     needs: &[Need<'_>],
     left: &mut [u32],
     gang: Option<u32>,
 ) -> Refusals {
     let mut refusals = Refusals::new();
-    let choices = choices(bins, rooms, memory, now, needs, &mut refusals);
+    let choices = choices(bins, rooms, needs, &mut refusals);
     let fits = fits(bins, &choices, needs, &mut refusals);
     let worth = worth(&choices, &fits, needs);
     let offered: Vec<BTreeMap<Name, Vec<Name>>> =
@@ -141,7 +136,7 @@ pub(crate) fn grow(
     choices.iter().for_each(|choice| all.add(&choice.free, 1));
     let parts =
         Parts::new(bins, needs, left, &all, |need, key| offered[need].get(key).cloned().unwrap_or_default());
-    let mut growth = Growth { bins, rooms, needs, now, gang, choices, fits, worth, parts };
+    let mut growth = Growth { bins, rooms, needs, gang, choices, fits, worth, parts };
     for (need, units) in growth.run() {
         left[need] -= units;
     }
@@ -287,7 +282,6 @@ impl Growth<'_, '_, '_> {
     fn new_bin(&mut self, at: usize) -> NewBin {
         let choice = &mut self.choices[at];
         let entry = &self.bins.snapshot.pools[choice.pool as usize];
-        let ready_at = self.now + entry.spec.times.boot;
         let (capacity, name, id) = match choice.stopped.pop() {
             Some(id) => (Capacity::Stopped, entry.instances[&id].name.clone(), id),
             None => (
@@ -296,7 +290,7 @@ impl Growth<'_, '_, '_> {
                 Name::default(),
             ),
         };
-        let mut bin = NewBin::new(choice.pool, choice.template, capacity, name, ready_at, choice.gpus);
+        let mut bin = NewBin::new(choice.pool, choice.template, capacity, name, choice.gpus);
         (bin.provider_id, bin.gang) = (id, self.gang);
         bin
     }
@@ -321,22 +315,15 @@ impl Growth<'_, '_, '_> {
 }
 
 /// Every template that may be started or made now.
-fn choices(
-    bins: &Bins<'_>,
-    rooms: &Rooms,
-    memory: &Memory,
-    now: Time,
-    needs: &[Need<'_>],
-    refusals: &mut Refusals,
-) -> Vec<Choice> {
+fn choices(bins: &Bins<'_>, rooms: &Rooms, needs: &[Need<'_>], refusals: &mut Refusals) -> Vec<Choice> {
     let mut choices = Vec::new();
     for (pool, entry) in bins.snapshot.pools.iter().enumerate() {
         let room = &rooms.pools[pool];
         let mut refused = room.closed.clone();
         let before = choices.len();
         for (template, new) in entry.templates.iter().enumerate().filter(|_| room.closed.is_none()) {
-            if let Some(back_off) = memory.ledger.backed_off(&entry.name, &new.zone, now) {
-                refused = Some(SkipReason::BackOff { class: back_off.class, until: back_off.until });
+            if room.backed_off[template].is_some() {
+                refused = room.backed_off[template].clone();
                 continue;
             }
             let here = |id: &&Name| entry.instances[*id].zone == new.zone || entry.templates.len() == 1;

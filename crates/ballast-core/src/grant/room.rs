@@ -45,6 +45,8 @@ pub(crate) struct Room {
     pub stopped: Vec<Name>,
     /// Why it takes no launch at all now.
     pub closed: Option<SkipReason>,
+    /// Why each of its zones takes no launch now, where launches failed there.
+    pub backed_off: Vec<Option<SkipReason>>,
     starting_left: i64,
     cores: i64,
     memory: i64,
@@ -174,6 +176,11 @@ impl Room {
             price: spec.price.per_hour.unwrap_or(dearest),
             stopped,
             closed: closed(pool, snapshot, memory, now),
+            backed_off: pool
+                .templates
+                .iter()
+                .map(|new| backed_off(&pool.name, &new.zone, memory, now))
+                .collect(),
             starting_left: i64::try_from(allowed).unwrap_or(i64::MAX) - i64::from(starting),
             cores: free[Resources::CPU],
             memory: free[Resources::MEMORY],
@@ -181,6 +188,12 @@ impl Room {
             model: spec.template.gpu_model.clone().unwrap_or_default(),
         }
     }
+}
+
+/// Why a zone of a pool takes no launch now.
+fn backed_off(pool: &Name, zone: &Name, memory: &Memory, now: Time) -> Option<SkipReason> {
+    let entry = memory.ledger.backed_off(pool, zone, now)?;
+    Some(SkipReason::BackOff { class: entry.class, until: entry.until })
 }
 
 /// Why a pool takes no launch at all now.

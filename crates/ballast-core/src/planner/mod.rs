@@ -18,6 +18,7 @@ use crate::units::{Span, Time};
 use crate::wish::ElasticWish;
 
 use gates::Gates;
+use place::Placing;
 
 /// Version of the plan's form.
 const SCHEMA_VERSION: u32 = 1;
@@ -57,11 +58,19 @@ pub fn plan_with(
     let mut rooms = Rooms::new(snapshot, memory, now);
     let mut bins = Bins::new(snapshot, &mut scratch.bench, needs.iter().map(|need| need.class), STEPS);
     let elastic = elastic::release(&mut bins, snapshot, elastic);
-    open_returning(&mut bins, snapshot, memory, now);
+    open_returning(&mut bins, snapshot, memory);
     open_starting(&mut bins, snapshot, memory, now);
     let starting = bins.new.len();
-    let placements = place::place_all(&mut bins, &mut rooms, memory, now, &needs, &wishes, &mut report);
-    place::fill_to_minimum(&mut bins, &mut rooms, memory, now);
+    let mut placing = Placing {
+        bins: &mut bins,
+        rooms: &mut rooms,
+        needs: &needs,
+        wishes: &wishes,
+        report: &mut report,
+        placements: Vec::new(),
+    };
+    placing.place_all();
+    let placements = placing.placements;
     let mut actions = actions::take_backs(&bins, now);
     actions.extend(actions::launches(&bins, starting, memory, &wishes, now));
     actions.extend(actions::releases(snapshot, memory, now));
@@ -91,7 +100,7 @@ pub fn plan_with(
 }
 
 /// Nodes that we cordoned only to let their work end can be taken back at once.
-fn open_returning(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory, now: Time) {
+fn open_returning(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory) {
     let waits = |name: &str| {
         memory.ledger.removals.get(name).is_some_and(|removal| removal.waits && !removal.stopping)
     };
@@ -103,7 +112,7 @@ fn open_returning(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory, now
         let zone = node.label(ZONE_LABEL).cloned().unwrap_or_default();
         let templates = &snapshot.pools[pool as usize].templates;
         let template = templates.iter().position(|template| template.zone == zone).unwrap_or(0) as u32;
-        let mut bin = NewBin::new(pool, template, Capacity::Free, node.name.clone(), now, node.gpus);
+        let mut bin = NewBin::new(pool, template, Capacity::Free, node.name.clone(), node.gpus);
         bin.returning = Some(node.free());
         bins.open(bin);
     }
@@ -113,7 +122,9 @@ fn open_returning(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory, now
 fn open_starting(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory, now: Time) {
     for node in starting_nodes(snapshot, memory, now) {
         let gpus = snapshot.pools[node.pool as usize].templates[node.template as usize].gpus;
-        bins.open(NewBin::new(node.pool, node.template, Capacity::Starting, node.name, node.ready_at, gpus));
+        let mut bin = NewBin::new(node.pool, node.template, Capacity::Starting, node.name, gpus);
+        bin.ready_at = Some(node.ready_at);
+        bins.open(bin);
     }
 }
 

@@ -74,17 +74,17 @@ pub(super) fn waiting(
         if placement.free > 0 {
             say(WaitingOn::Scheduler { count: placement.free });
         }
-        let mut rising: BTreeMap<(bool, Name), (u32, Time)> = BTreeMap::new();
+        let mut rising: BTreeMap<(bool, Name), (u32, Option<Time>)> = BTreeMap::new();
         for &(at, units) in &loads.0[need.wish] {
             let bin = &bins.new[at];
             let pool = bins.snapshot.pools[bin.pool as usize].name.clone();
-            let entry = rising.entry((bin.capacity == Capacity::Starting, pool)).or_insert((0, bin.ready_at));
+            let entry = rising.entry((bin.ready_at.is_some(), pool)).or_default();
             *entry = (entry.0 + units, entry.1.max(bin.ready_at));
         }
-        for ((starting, pool), (count, ready_at)) in rising {
-            say(match starting {
-                true => WaitingOn::Starting { count, pool, ready_at },
-                false => WaitingOn::Planned { count, pool },
+        for ((_, pool), (count, ready_at)) in rising {
+            say(match ready_at {
+                Some(ready_at) => WaitingOn::Starting { count, pool, ready_at },
+                None => WaitingOn::Planned { count, pool },
             });
         }
     }
