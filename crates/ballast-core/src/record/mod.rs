@@ -7,6 +7,7 @@
 //! error's words only a short beginning without what follows a token. A record that is lost changes no decision: nothing in
 //! the engine reads it.
 
+mod otherwise;
 mod redact;
 mod replay;
 mod wire;
@@ -14,6 +15,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use otherwise::{Differing, OtherPolicy, Otherwise, otherwise};
 pub use replay::{Difference, Replay, ReplayError, replay};
 
 use std::collections::VecDeque;

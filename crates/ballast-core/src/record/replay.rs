@@ -81,40 +81,37 @@ pub fn replay(reader: impl BufRead) -> Result<Replay, ReplayError> {
     let mut engine: Option<Engine> = None;
     // What came out since the last input and has not been compared yet, the newest first.
     let mut expected: Vec<Entry> = Vec::new();
-    let mut lines = Lines { reader, line: 0 };
+    let mut lines = Lines::new(reader);
     while let Some((text, entry)) = lines.next_entry()? {
         replay.entries += 1;
-        let line = lines.line;
-        match &entry.body {
-            Body::Lost { entries } => return Err(ReplayError::Lost { line, entries: *entries }),
-            Body::Started { version, .. } if *version != RECORD_VERSION => {
-                return Err(ReplayError::Version { found: *version });
-            }
-            Body::Started { ledger, .. } => {
-                replay.rest(&mut expected);
-                let mut fresh = Engine::new(ledger.as_deref())?;
-                fresh.record(usize::MAX);
-                expected = take(&mut fresh);
-                engine = Some(fresh);
-                replay.compare(&mut expected, &text, &entry);
-            }
-            Body::Observed { .. } | Body::Settled { .. } => {
-                replay.rest(&mut expected);
-                let engine = engine.as_mut().ok_or(ReplayError::NoStart)?;
-                replay.plans += u64::from(feed(engine, &entry));
-                expected = take(engine);
-                replay.compare(&mut expected, &text, &entry);
-            }
-            Body::Planned { .. } | Body::Requested { .. } | Body::Noted { .. } => {
-                if engine.is_none() {
-                    return Err(ReplayError::NoStart);
-                }
-                replay.compare(&mut expected, &text, &entry);
-            }
+        if let Some(mut fresh) = started(&entry, lines.line())? {
+            replay.rest(&mut expected);
+            fresh.record(usize::MAX);
+            expected = take(&mut fresh);
+            engine = Some(fresh);
         }
+        let engine = engine.as_mut().ok_or(ReplayError::NoStart)?;
+        if matches!(entry.body, Body::Observed { .. } | Body::Settled { .. }) {
+            replay.rest(&mut expected);
+            replay.plans += u64::from(feed(engine, &entry));
+            expected = take(engine);
+        }
+        replay.compare(&mut expected, &text, &entry);
     }
     replay.rest(&mut expected);
     Ok(replay)
+}
+
+/// The engine that an entry starts, if it starts one; an error where the record is not whole or not ours to read.
+pub(super) fn started(entry: &Entry, line: u64) -> Result<Option<Engine>, ReplayError> {
+    match &entry.body {
+        Body::Lost { entries } => Err(ReplayError::Lost { line, entries: *entries }),
+        Body::Started { version, .. } if *version != RECORD_VERSION => {
+            Err(ReplayError::Version { found: *version })
+        }
+        Body::Started { ledger, .. } => Ok(Some(Engine::new(ledger.as_deref())?)),
+        _ => Ok(None),
+    }
 }
 
 /// Gives an engine the input of an entry; says whether it planned.
@@ -153,14 +150,24 @@ impl Replay {
     }
 }
 
-struct Lines<R> {
+/// The entries of a record, line by line.
+pub(super) struct Lines<R> {
     reader: R,
     line: u64,
 }
 
 impl<R: BufRead> Lines<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self { reader, line: 0 }
+    }
+
+    /// The line of the last entry.
+    pub(super) fn line(&self) -> u64 {
+        self.line
+    }
+
     /// The next entry with its own text. A last line without an end was cut off while it was written, and is passed over.
-    fn next_entry(&mut self) -> Result<Option<(String, Entry)>, ReplayError> {
+    pub(super) fn next_entry(&mut self) -> Result<Option<(String, Entry)>, ReplayError> {
         loop {
             self.line += 1;
             let mut text = String::new();

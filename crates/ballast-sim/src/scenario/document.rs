@@ -6,7 +6,7 @@ use super::{Complaint, ScenarioSpec};
 use crate::import::fill_from_openb;
 use crate::openb::{Trace, TraceError};
 use ballast_core::kube::Name;
-use ballast_core::policy::{API_VERSION, ClusterPolicySpec, VmPoolSpec};
+use ballast_core::policy::{API_VERSION, ClusterPolicySpec};
 
 /// A named scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,13 +103,6 @@ impl Scenario {
     pub fn with_policy(mut self, policy: ClusterPolicySpec) -> Self {
         self.spec.policy = policy;
         self
-    }
-
-    /// The same world with another document for a pool; returns `None` where there is no such pool.
-    pub fn with_pool(mut self, name: &str, spec: VmPoolSpec) -> Option<Self> {
-        let pool = self.spec.pools.iter_mut().find(|pool| &*pool.name == name)?;
-        pool.spec = spec;
-        Some(self)
     }
 
     /// Reads the files that the scenario names and takes in what they hold. `read` gets a path as it is written.

@@ -8,6 +8,7 @@ mod input;
 mod load;
 mod outcome;
 mod plan;
+mod policy_file;
 mod reference;
 mod replay;
 mod simulate;

@@ -12,6 +12,7 @@ use ballast_core::units::Span;
 use ballast_sim::score::{Comparison, Missed, Score, compare};
 use serde::Serialize;
 
+use super::policy_file::PolicyFile;
 use super::{Outcome, Result};
 use crate::gate::Gate;
 use crate::present::format::{self, Format};
@@ -68,7 +69,7 @@ Examples:
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let scenarios = policies::load(&args.scenarios, &args.set, args.until)?;
-    let others = policies::load_others(&args.policies)?;
+    let others: Vec<_> = args.policies.iter().map(|path| PolicyFile::load(path)).collect::<Result<_>>()?;
     if (args.html.is_some() || args.record.is_some()) && scenarios.len() > 1 {
         return Err(Failure::new("`--html` and `--record` write one file, and there are several scenarios")
             .hint("name one scenario"));

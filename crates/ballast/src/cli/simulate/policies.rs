@@ -3,12 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ballast_core::observation::Object;
-use ballast_core::policy::{ClusterPolicySpec, VmPoolSpec};
 use ballast_core::units::Span;
 use ballast_sim::scenario::Scenario;
 
 use super::set::Set;
+use crate::cli::policy_file::PolicyFile;
 use crate::cli::{Result, load};
 use crate::present::{Doing, Failure};
 
@@ -20,13 +19,6 @@ pub(super) struct Policy {
     pub(super) name: String,
     /// The world with this policy in it.
     pub(super) scenario: Scenario,
-}
-
-/// What a file of another policy says.
-pub(super) struct Other {
-    name: String,
-    cluster: Option<ClusterPolicySpec>,
-    pools: Vec<(String, VmPoolSpec)>,
 }
 
 /// Names the folder of recorded data, which is not part of the program.
@@ -82,57 +74,29 @@ fn resolved(scenario: Scenario) -> Result<Scenario> {
     })
 }
 
-/// Reads the files of other policies.
-pub(super) fn load_others(paths: &[PathBuf]) -> Result<Vec<Other>> {
-    paths.iter().map(|path| Other::load(path)).collect()
-}
-
-impl Other {
-    fn load(path: &Path) -> Result<Self> {
-        let mut other = Self { name: path.display().to_string(), cluster: None, pools: Vec::new() };
-        for placed in load::load(&[path.to_owned()])?.objects {
-            match placed.value {
-                Object::ClusterPolicy(policy) => other.cluster = Some(policy.spec),
-                Object::VmPool(pool) => other.pools.push((pool.name.to_string(), pool.spec)),
-                _ => {}
-            }
-        }
-        if other.cluster.is_none() && other.pools.is_empty() {
-            return Err(Failure::new(format!("there is no policy in {}", other.name))
-                .hint("`--policy` takes a file with a ClusterPolicy, with VmPools, or with both"));
-        }
-        Ok(other)
+/// The scenario with what a file says in the place of its own.
+fn over(file: &PolicyFile, scenario: &Scenario) -> Result<Scenario> {
+    let known: Vec<&str> = scenario.spec.pools.iter().map(|pool| &*pool.name).collect();
+    file.refuse_unknown(&known, &scenario.name)?;
+    let mut world = scenario.clone();
+    if let Some(cluster) = &file.cluster {
+        world = world.with_policy(cluster.clone());
     }
-
-    /// The scenario with what this file says in the place of its own.
-    fn over(&self, scenario: &Scenario) -> Result<Scenario> {
-        let mut world = scenario.clone();
-        if let Some(cluster) = &self.cluster {
-            world = world.with_policy(cluster.clone());
+    for pool in &mut world.spec.pools {
+        if let Some(spec) = file.pools.get(&pool.name) {
+            pool.spec = spec.clone();
         }
-        for (name, spec) in &self.pools {
-            let unknown = || {
-                let pools: Vec<&str> = scenario.spec.pools.iter().map(|pool| &*pool.name).collect();
-                Failure::new(format!(
-                    "{} speaks of a pool `{name}` that {} does not have",
-                    self.name, scenario.name
-                ))
-                .hint(format!("its pools are {}", pools.join(", ")))
-            };
-            world = world.with_pool(name, spec.clone()).ok_or_else(unknown)?;
-        }
-        Scenario::new(world.name, world.spec)
-            .doing(|| format!("{} does not fit {}", self.name, scenario.name))
     }
+    Scenario::new(world.name, world.spec).doing(|| format!("{} does not fit {}", file.name, scenario.name))
 }
 
 impl Policy {
     /// The scenario's own policy and all others.
-    pub(super) fn all(scenario: &Scenario, others: &[Other]) -> Result<Vec<Self>> {
+    pub(super) fn all(scenario: &Scenario, others: &[PolicyFile]) -> Result<Vec<Self>> {
         let mut letters = LETTERS;
         let mut policies = Vec::new();
         let own: Result<(String, Scenario)> = Ok(("the scenario's own".to_owned(), scenario.clone()));
-        let others = others.iter().map(|other| Ok((other.name.clone(), other.over(scenario)?)));
+        let others = others.iter().map(|other| Ok((other.name.clone(), over(other, scenario)?)));
         for policy in std::iter::once(own).chain(others) {
             let (name, scenario) = policy?;
             let letter = letters.next().ok_or_else(|| Failure::new("more policies than letters"))?;

@@ -1,4 +1,7 @@
-//! `ballast replay`: what went into an engine goes into a fresh one; what comes out is compared.
+//! `ballast replay`: what went into an engine goes into a fresh one; what comes out is compared, or what another policy would
+//! have decided.
+
+mod otherwise;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -7,20 +10,26 @@ use std::path::{Path, PathBuf};
 use ballast_core::record::{Difference, Replay, replay};
 use serde::Serialize;
 
+use super::policy_file::PolicyFile;
 use super::{Outcome, Result};
 use crate::present::format::{self, Format};
 use crate::present::table::Table;
 use crate::present::{Doing, Screen};
 
-/// Replay a record and compare what comes out, byte for byte.
+/// Replay a record: does the same come out, or what would another policy have decided?
 ///
-/// A record holds all that went into an engine and all that came out. The same program must decide the same again; ends with
-/// exit code 3 where it does not.
+/// A record holds all that went into an engine and all that came out. The same program must decide the same again, byte for
+/// byte. With `--policy`, every plan is made once more under that policy, from what was seen and had been begun at that moment,
+/// and those that would have done something else are told. The recorded world does not follow the other policy; to see where it
+/// would have led, simulate. Ends with exit code 3 where anything differs.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// A record, JSON lines; `-` reads standard input
     record: PathBuf,
+    /// A file with the ClusterPolicy or VmPools of another policy to decide by
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
     /// The form of the report
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
@@ -29,7 +38,8 @@ pub(super) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   ballast simulate scenarios/demo.yaml --until 2h --record record.jsonl
-  ballast replay record.jsonl";
+  ballast replay record.jsonl
+  ballast replay record.jsonl --policy frugal.yaml";
 
 /// What `-o json` prints.
 #[derive(Serialize)]
@@ -54,6 +64,10 @@ const SHOWN: usize = 60;
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let doing = || format!("cannot replay {}", args.record.display());
+    if let Some(path) = &args.policy {
+        let file = PolicyFile::load(path)?;
+        return otherwise::run(&file, BufReader::new(open(&args.record)?), doing, args.output, screen);
+    }
     let replayed = replay(BufReader::new(open(&args.record)?)).doing(doing)?;
     match args.output {
         Format::Table | Format::Wide => screen.write(&tables(&replayed))?,

@@ -1,0 +1,117 @@
+//! `ballast replay --policy`: where another policy would have decided otherwise.
+
+use std::io::BufRead;
+
+use ballast_core::plan::Action;
+use ballast_core::record::{Differing, OtherPolicy, Otherwise, otherwise};
+use serde::Serialize;
+
+use crate::cli::policy_file::PolicyFile;
+use crate::cli::{Outcome, Result};
+use crate::present::format::{self, Format};
+use crate::present::table::Table;
+use crate::present::{Doing, Screen, figures};
+
+/// Rows of a table for people; `-o wide` and `-o json` have more.
+const ROWS_MAX: usize = 10;
+/// Actions of one side that a row names.
+const NAMED_MAX: usize = 3;
+
+/// What `-o json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    schema_version: u32,
+    entries: u64,
+    plans: u64,
+    different: u64,
+    differing: Vec<Told<'a>>,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    seq: u64,
+    at: String,
+    recorded: &'a [Action],
+    other: &'a [Action],
+}
+
+pub(super) fn run<D: std::fmt::Display>(
+    file: &PolicyFile,
+    record: impl BufRead,
+    doing: impl FnOnce() -> D,
+    output: Format,
+    screen: &mut Screen,
+) -> Result {
+    let policy = OtherPolicy { cluster: file.cluster.clone(), pools: file.pools.clone() };
+    let told = otherwise(record, &policy).doing(doing)?;
+    let known: Vec<&str> = told.pools.iter().map(|name| &**name).collect();
+    file.refuse_unknown(&known, "the record")?;
+    match output {
+        Format::Table => screen.write(&tables(&told, &file.name, ROWS_MAX))?,
+        Format::Wide => screen.write(&tables(&told, &file.name, usize::MAX))?,
+        Format::Name => {
+            for differing in &told.differing {
+                screen.write(&format!("entry/{}\n", differing.seq))?;
+            }
+        }
+        Format::Json => screen.write(&format::json(&Answer::of(&told))?)?,
+        Format::Yaml => screen.write(&format::yaml(&Answer::of(&told))?)?,
+    }
+    Ok(if told.different == 0 { Outcome::Done } else { Outcome::Gate })
+}
+
+fn tables(told: &Otherwise, file: &str, rows: usize) -> String {
+    let Otherwise { plans, different, differing, .. } = told;
+    let Some(first) = differing.first() else {
+        return format!("{plans} plans, all of which do the same under {file}\n");
+    };
+    let mut reasons = Table::new(&["", "ACTION", "TARGET", "POOL", "REASON"]);
+    for (side, actions) in [("recorded", &first.recorded), (file, &first.other)] {
+        for Action { kind, target, reason, .. } in actions {
+            let (name, pool) = (target.name.to_string(), target.pool.to_string());
+            reasons.row([side.to_owned(), kind.to_string(), name, pool, reason.message.clone()]);
+        }
+    }
+    let mut table = Table::new(&[">ENTRY", "AT", "ONLY AS RECORDED", &format!("ONLY UNDER {file}")]);
+    for Differing { seq, at, recorded, other } in differing.iter().take(rows) {
+        table.row([seq.to_string(), at.to_string(), named(recorded), named(other)]);
+    }
+    let left = usize::try_from(*different).unwrap_or(usize::MAX) - differing.len().min(rows);
+    let more = if left > 0 { format!("and {left} more\n") } else { String::new() };
+    format!(
+        "The first difference, at {} after entry {}:\n{}\nAll of them:\n{}{more}\n{different} of {} would have done \
+         something else\n",
+        first.at,
+        first.seq,
+        reasons.render(),
+        table.render(),
+        figures::plural(u32::try_from(*plans).unwrap_or(u32::MAX), "plan"),
+    )
+}
+
+/// Actions in a few words.
+fn named(actions: &[Action]) -> String {
+    let word = |action: &Action| format!("{} {}", action.kind, action.target.name);
+    let mut words: Vec<String> = actions.iter().take(NAMED_MAX).map(word).collect();
+    match actions.len() {
+        0 => words.push("nothing".to_owned()),
+        all if all > NAMED_MAX => words.push(format!("{} more", all - NAMED_MAX)),
+        _ => {}
+    }
+    words.join(", ")
+}
+
+impl<'a> Answer<'a> {
+    fn of(told: &'a Otherwise) -> Self {
+        let Otherwise { entries, plans, different, differing, pools: _ } = told;
+        let differing = differing.iter().map(|Differing { seq, at, recorded, other }| Told {
+            seq: *seq,
+            at: at.to_string(),
+            recorded,
+            other,
+        });
+        let (entries, plans, different) = (*entries, *plans, *different);
+        Self { schema_version: 1, entries, plans, different, differing: differing.collect() }
+    }
+}
