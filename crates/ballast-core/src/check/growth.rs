@@ -1,13 +1,13 @@
 //! Promises 3, 4 and 6 for what is added: within every limit, on known sources, one launch for one need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{fatal, is_launch, is_removal, subject};
 use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{InstanceState, ObjectKind, Source};
 use crate::plan::{Plan, PromiseNote, Subject};
-use crate::snapshot::{BaseState, PoolEntry, Snapshot};
+use crate::snapshot::{BaseState, Gang, PoolEntry, Snapshot};
 use crate::units::Money;
 
 pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &mut Vec<PromiseNote>) {
@@ -35,6 +35,30 @@ pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &m
         cost += pool.spec.price.per_hour.unwrap_or_default() * i64::from(size + added);
     }
     within(snapshot, launched.values().sum(), nodes, cost, notes);
+    whole(snapshot, plan, notes);
+}
+
+/// Promise 10: nothing is launched for a gang of which not all gets a place.
+fn whole(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNote>) {
+    let launched: BTreeSet<&Name> =
+        plan.actions.iter().map(|action| &action.gang).filter(|gang| !gang.is_empty()).collect();
+    if launched.is_empty() {
+        return;
+    }
+    let mut without_place: BTreeSet<(&Name, &Name)> = BTreeSet::new();
+    for infeasible in &plan.report.infeasible {
+        if let Subject::Pods { namespace, name, .. } = &infeasible.subject {
+            without_place.insert((namespace, name));
+        }
+    }
+    for (&slot, queue) in &snapshot.pending {
+        let Some(gang) = snapshot.class(slot).gang.as_ref().map(Gang::key) else { continue };
+        let is_left = |name: &Name| without_place.contains(&(&snapshot.class(slot).key.namespace, name));
+        if launched.contains(&gang) && queue.iter().any(|(_, name, _)| is_left(name)) {
+            let message = format!("a part of gang {gang} is launched, another has no place");
+            notes.push(fatal(10, Subject::Cluster, message));
+        }
+    }
 }
 
 /// Promise 3, for growth: a need is only known when pods and nodes are.
@@ -77,7 +101,7 @@ fn within(snapshot: &Snapshot, added: u32, nodes: u32, cost: Money, notes: &mut 
 
 /// Machines of a pool that are not off, counted one by one.
 pub(super) fn size(snapshot: &Snapshot, pool: &PoolEntry, memory: &Memory) -> u32 {
-    let mut names: std::collections::BTreeSet<&Name> = Default::default();
+    let mut names: BTreeSet<&Name> = BTreeSet::new();
     for node in snapshot.nodes() {
         let own = node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name);
         if own && node.state != BaseState::Stopped {

@@ -26,22 +26,21 @@ impl Executor {
         self.memory.ledger.forget(now, now - longest_window(snapshot));
         let mut bytes = bytes_of(&self.memory.ledger);
         let mut begun = false;
-        for action in &plan.actions {
-            if is_launch(action) {
+        for together in plan.actions.chunk_by(for_one_gang) {
+            for action in together.iter().filter(|action| is_launch(action)) {
                 self.memory.ledger.note_launch(&action.precondition.token);
             }
-            let Some(pool) = snapshot.pool_named(&action.target.pool) else { continue };
-            let mode = pool.spec.mode.unwrap_or(snapshot.policy.mode).min(snapshot.policy.mode);
-            // What has to come after another action of this plan is left to the plan that follows it.
-            let waits_for_another = !action.after.is_empty();
-            if mode < Mode::Enforce || waits_for_another || bytes > LEDGER_BYTES_MAX {
+            let more: usize = together.iter().map(bytes_of_action).sum();
+            let fits =
+                bytes + more <= LEDGER_BYTES_MAX && self.running.len() + together.len() <= IN_FLIGHT_MAX;
+            if !fits || !together.iter().all(|action| may_begin(action, snapshot)) {
                 continue;
             }
-            if self.running.len() >= IN_FLIGHT_MAX {
-                break;
+            bytes += more;
+            for action in together {
+                let Some(pool) = snapshot.pool_named(&action.target.pool) else { continue };
+                begun |= self.begin(now, action, &pool.spec);
             }
-            bytes += bytes_of_action(action);
-            begun |= self.begin(now, action, &pool.spec);
         }
         if begun {
             self.writer.want();
@@ -78,7 +77,6 @@ impl Executor {
             token: action.precondition.token.clone(),
             since: now,
             deadline: now + pool.times.boot_deadline.min(AHEAD_LONGEST),
-            gang: Name::default(),
         };
         let machine = Machine::Start(VmStart::begin(&target.name, &launch));
         self.memory.ledger.added.push(Addition { at: now, pool: target.pool.clone() });
@@ -167,6 +165,19 @@ enum Kind {
     Drain,
     Wait,
     Release,
+}
+
+/// A gang's actions stand one after the other, and are begun together.
+fn for_one_gang(one: &Action, next: &Action) -> bool {
+    !one.gang.is_empty() && one.gang == next.gang
+}
+
+/// Whether the mode of an action's pool lets it be done, and nothing has to come before: what follows another action of this
+/// plan is left to the next one.
+fn may_begin(action: &Action, snapshot: &Snapshot) -> bool {
+    let own = snapshot.pool_named(&action.target.pool).map(|pool| pool.spec.mode);
+    let mode = own.map(|own| own.unwrap_or(snapshot.policy.mode).min(snapshot.policy.mode));
+    mode == Some(Mode::Enforce) && action.after.is_empty()
 }
 
 fn is_launch(action: &Action) -> bool {

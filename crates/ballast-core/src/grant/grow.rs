@@ -235,18 +235,30 @@ impl Growth<'_, '_, '_> {
             Strategy::LeastWaste => by_waste().then_with(by_price),
             Strategy::Priority => by_priority().then_with(by_price),
         };
-        let size = |choice: &Choice| self.rooms.pools[choice.pool as usize].size;
         by_strategy
             .then_with(|| one.stopped.is_empty().cmp(&other.stopped.is_empty()))
             .then_with(by_waste)
-            // Alike pools and zones grow evenly.
-            .then_with(|| size(one).cmp(&size(other)))
-            .then_with(|| {
-                self.bins
-                    .opened_in(one.pool, one.template)
-                    .cmp(&self.bins.opened_in(other.pool, other.template))
-            })
+            .then_with(|| self.by_balance(one, other))
             .then(a.cmp(&b))
+    }
+
+    /// Zones of a pool, and pools of one balance group, grow evenly.
+    fn by_balance(&self, one: &Choice, other: &Choice) -> Ordering {
+        let size = |choice: &Choice| self.rooms.pools[choice.pool as usize].size;
+        let in_zone = |choice: &Choice| {
+            let ready = self.bins.snapshot.pools[choice.pool as usize].counts.ready_in(choice.template);
+            ready + self.bins.opened_in(choice.pool, choice.template)
+        };
+        match self.balances(one, other) {
+            true if one.pool == other.pool => in_zone(one).cmp(&in_zone(other)),
+            true => size(one).cmp(&size(other)).then_with(|| in_zone(one).cmp(&in_zone(other))),
+            false => Ordering::Equal,
+        }
+    }
+
+    fn balances(&self, one: &Choice, other: &Choice) -> bool {
+        let group = |choice: &Choice| &self.bins.snapshot.pools[choice.pool as usize].spec.balance_group;
+        one.pool == other.pool || (group(one).is_some() && group(one) == group(other))
     }
 
     /// Takes nodes of a choice, at most `most`, as long as each would carry the same. Returns whether one was taken.
@@ -271,10 +283,12 @@ impl Growth<'_, '_, '_> {
         count > 0
     }
 
-    /// How many choices would carry the same for the same price.
+    /// How many choices that balance each other would carry the same for the same price.
     fn alike(&self, trials: &[Option<Trial>], at: usize) -> usize {
         let same = |other: &usize| {
-            trials[*other] == trials[at] && self.choices[*other].price == self.choices[at].price
+            trials[*other] == trials[at]
+                && self.choices[*other].price == self.choices[at].price
+                && self.balances(&self.choices[*other], &self.choices[at])
         };
         (0..self.choices.len()).filter(same).count()
     }

@@ -16,7 +16,7 @@ mod room;
 pub(crate) use bins::{Bins, NewBin, Scratch};
 pub(crate) use grow::{Refusals, grow, pool_misfit};
 pub(crate) use need::{Need, Placement, Tier};
-pub(crate) use room::{Room, Rooms};
+pub(crate) use room::Rooms;
 
 use serde::{Deserialize, Serialize};
 

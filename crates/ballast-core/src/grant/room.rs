@@ -47,6 +47,8 @@ pub(crate) struct Room {
     pub closed: Option<SkipReason>,
     /// Why each of its zones takes no launch now, where launches failed there.
     pub backed_off: Vec<Option<SkipReason>>,
+    /// The growth budget does not bind the gang that is being placed.
+    gang_may_grow: bool,
     starting_left: i64,
     cores: i64,
     memory: i64,
@@ -93,8 +95,10 @@ impl Rooms {
                 least = (left, limit);
             }
         };
-        bound(room.starting_left, Limit::Growth);
-        bound(self.per_minute_left, Limit::Growth);
+        if !room.gang_may_grow {
+            bound(room.starting_left, Limit::Growth);
+            bound(self.per_minute_left, Limit::Growth);
+        }
         let per_node = |left: Option<i64>, each: i64| match left {
             Some(left) if each > 0 => left / each,
             _ => i64::MAX,
@@ -109,6 +113,19 @@ impl Rooms {
             }
         }
         (least.0.clamp(0, i64::from(u32::MAX)) as u32, Some(least.1))
+    }
+
+    /// The growth budget counts a gang whole: where any of it is left the gang may begin, and what follows waits until the
+    /// budget is free again. A gang larger than the budget would else wait for ever.
+    pub(crate) fn begin_gang(&mut self) {
+        for room in &mut self.pools {
+            room.gang_may_grow = room.starting_left > 0 && self.per_minute_left > 0;
+        }
+    }
+
+    /// What comes next is bound by the growth budget again.
+    pub(crate) fn end_gang(&mut self) {
+        self.pools.iter_mut().for_each(|room| room.gang_may_grow = false);
     }
 
     /// Counts nodes that a pool gets (or, below zero, gives back).
@@ -181,6 +198,7 @@ impl Room {
                 .iter()
                 .map(|new| backed_off(&pool.name, &new.zone, memory, now))
                 .collect(),
+            gang_may_grow: false,
             starting_left: i64::try_from(allowed).unwrap_or(i64::MAX) - i64::from(starting),
             cores: free[Resources::CPU],
             memory: free[Resources::MEMORY],

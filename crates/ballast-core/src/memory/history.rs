@@ -1,6 +1,6 @@
 //! The history: since when nodes have been unneeded, how long boots took. Its loss only delays a removal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,19 @@ pub struct History {
     pub idle_since: BTreeMap<Name, Time>,
     /// The last boot times of each pool, the newest last, at most [`History::BOOTS_KEPT`].
     pub boots: BTreeMap<Name, Vec<Span>>,
+    /// What was launched for gangs that still wait, by gang as `namespace/name`.
+    pub gangs: BTreeMap<Name, GangHold>,
+}
+
+/// Nodes that are kept for a gang until all of it fits, or until its deadline has passed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GangHold {
+    /// When the first of them was launched.
+    pub since: Time,
+    /// Their names.
+    pub nodes: BTreeSet<Name>,
 }
 
 impl History {

@@ -60,9 +60,6 @@ pub struct Launch {
     pub since: Time,
     /// When it is given up.
     pub deadline: Time,
-    /// The gang it is for, as `namespace/name`; empty for none.
-    #[serde(default)]
-    pub gang: Name,
 }
 
 /// How a launch brings a node.

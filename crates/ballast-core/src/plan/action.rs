@@ -27,6 +27,9 @@ pub struct Action {
     /// Actions of the same plan that must be done before.
     #[serde(default)]
     pub after: Vec<ActionId>,
+    /// The gang it is for, as `namespace/name`: all actions for a gang are begun or none. Empty for no gang.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub gang: Name,
     /// Why.
     pub reason: Reason,
 }

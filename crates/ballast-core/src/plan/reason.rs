@@ -370,6 +370,13 @@ pub enum UnsafeToRemove {
     },
     /// A granted pod or gang will need it.
     NeededByGrant,
+    /// It was launched for a gang of which not all fits yet.
+    HeldForGang {
+        /// The gang, as `namespace/name`.
+        gang: Name,
+        /// When it is given back.
+        until: Time,
+    },
     /// It would have to be started again too soon to save anything.
     DoesNotPay {
         /// What would be saved.

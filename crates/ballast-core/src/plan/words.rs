@@ -136,6 +136,9 @@ impl Words for UnsafeToRemove {
             Self::PodBlocks { pod, namespace, why } => format!("pod {namespace}/{pod} must stay: it {why}"),
             Self::NoPlaceFor { pod, namespace } => format!("pod {namespace}/{pod} would fit nowhere else"),
             Self::NeededByGrant => "pods or a gang that were granted a place will need it".to_owned(),
+            Self::HeldForGang { gang, until } => {
+                format!("kept for gang {gang}, of which not all fits yet; given back {}", when(*until, now))
+            }
             Self::DoesNotPay { saves, costs } => {
                 format!("it would likely be needed again too soon: stopping saves {saves} and costs {costs}")
             }

@@ -8,7 +8,7 @@ use crate::plan::{
     Action, ActionCode, ActionId, ActionKind, Input, Precondition, Reason, Target, TargetKind, plural,
 };
 use crate::policy::StopMode;
-use crate::scalers::nodes::{Going, NodeWishes, Removals};
+use crate::scalers::nodes::{Going, NodeWishes, Removals, Why};
 use crate::snapshot::Snapshot;
 use crate::units::Time;
 
@@ -43,16 +43,11 @@ pub(super) fn launches(
         let name = if make { token.clone() } else { bin.name.clone() };
         let units = bin.units();
         let waits = bin.load.iter().any(|&(wish, _)| wishes.wishes[wish].pending > 0);
+        let gang = bin.gang.map_or_else(Name::default, |gang| wishes.gangs[gang as usize].gang.key());
         let (code, message) = match (units, bin.gang) {
             (0, _) => (ActionCode::BelowMinimum, format!("pool {} is below its minimum", pool.name)),
-            (units, Some(gang)) => {
-                let gang = &wishes.gangs[gang as usize].gang;
-                let message = format!(
-                    "room is missing for {} of gang {}/{}",
-                    plural(units, "member"),
-                    gang.namespace,
-                    gang.name
-                );
+            (units, Some(_)) => {
+                let message = format!("room is missing for {} of gang {gang}", plural(units, "member"));
                 (ActionCode::PendingGang, message)
             }
             (units, None) if waits => {
@@ -89,6 +84,7 @@ pub(super) fn launches(
                 displaces: Vec::new(),
             },
             after: Vec::new(),
+            gang,
             reason: Reason { code, message, inputs, limit: None },
         });
     }
@@ -123,6 +119,7 @@ pub(super) fn take_backs(bins: &Bins<'_>, now: Time) -> Vec<Action> {
             to: "Ready".into(),
             precondition: Precondition { uid, ..Precondition::default() },
             after: Vec::new(),
+            gang: Name::default(),
             reason: Reason { code: ActionCode::CordonNotNeeded, message, inputs, limit: None },
         }
     };
@@ -168,6 +165,7 @@ pub(super) fn releases(snapshot: &Snapshot, memory: &Memory, now: Time) -> Vec<A
                     ..Precondition::default()
                 },
                 after: Vec::new(),
+                gang: Name::default(),
                 reason: Reason {
                     code: ActionCode::NeverJoined,
                     message: format!("up for {} and never joined", up.rounded()),
@@ -189,13 +187,20 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
         let pool = &snapshot.pools[node.pool.expect("a candidate has a pool") as usize];
         let idle = now.since(going.idle_since);
         let moved = going.displaces.len();
-        let (code, message) = match (going.above_maximum, moved) {
-            (true, _) => (
+        let (code, message) = match (&going.why, moved) {
+            (Why::AboveMaximum, _) => (
                 ActionCode::AboveMaximum,
                 format!("pool {} is above its maximum of {}", pool.name, pool.spec.max),
             ),
-            (false, 0) => (ActionCode::Unneeded, format!("empty for {}", idle.rounded())),
-            (false, pods) => {
+            (Why::GangGivenUp { gang, since }, _) => (
+                ActionCode::GangGivenUp,
+                format!(
+                    "started for gang {gang}, which could not be completed within {}",
+                    now.since(*since).rounded()
+                ),
+            ),
+            (Why::Unneeded, 0) => (ActionCode::Unneeded, format!("empty for {}", idle.rounded())),
+            (Why::Unneeded, pods) => {
                 let fit = if pods == 1 { "fits" } else { "fit" };
                 let (idle, pods) = (idle.rounded(), plural(pods as u32, "pod"));
                 (ActionCode::Unneeded, format!("unneeded for {idle}; its {pods} {fit} elsewhere"))
@@ -237,6 +242,7 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
                 token: Name::default(),
             },
             after: Vec::new(),
+            gang: Name::default(),
             reason: Reason { code, message, inputs, limit: None },
         }
     };

@@ -12,8 +12,8 @@ mod tests;
 use crate::grant::{Bins, Capacity, NewBin, Rooms, Scratch as Bench, elastic};
 use crate::memory::{History, Memory};
 use crate::plan::{ActionId, Hold, HoldReason, Plan, Report, Step, Subject};
-use crate::scalers::nodes::{NodeWishes, Removals, remove, starting_nodes};
-use crate::snapshot::{BaseState, NodeEntry, Snapshot, ZONE_LABEL};
+use crate::scalers::nodes::{NodeWishes, Removals, Weighing, holds_after, starting_nodes};
+use crate::snapshot::{BaseState, NodeEntry, Snapshot};
 use crate::units::{Span, Time};
 use crate::wish::ElasticWish;
 
@@ -80,7 +80,7 @@ pub fn plan_with(
     say::waiting(&bins, &loads, &needs, &placements, &wishes, &mut report);
     say::unmodelled(snapshot, &mut report);
     let removals = match gates.removals {
-        true => remove(snapshot, memory, now, &mut bins, &mut rooms, &gates.held_pools),
+        true => Weighing::new(&mut bins, &mut rooms, memory, now, &wishes, &gates.held_pools).run(),
         false => Removals { idle_since: memory.history.idle_since.clone(), ..Removals::default() },
     };
     actions.extend(actions::stops(snapshot, &removals, now));
@@ -92,7 +92,11 @@ pub fn plan_with(
     for (at, action) in actions.iter_mut().enumerate() {
         action.id = ActionId(at as u32 + 1);
     }
-    let history = History { idle_since: removals.idle_since, boots: memory.history.boots.clone() };
+    let history = History {
+        idle_since: removals.idle_since,
+        boots: memory.history.boots.clone(),
+        gangs: holds_after(snapshot, memory, &wishes, &actions, now),
+    };
     let mut all = wishes.wishes;
     all.extend(elastic.iter().map(|elastic| elastic.wish()));
     let plan = Plan { schema_version: SCHEMA_VERSION, now, actions, wishes: all, grants, report };
@@ -109,10 +113,7 @@ fn open_returning(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory) {
     nodes.sort_by(|a, b| a.name.cmp(&b.name));
     for node in nodes {
         let Some(pool) = node.pool else { continue };
-        let zone = node.label(ZONE_LABEL).cloned().unwrap_or_default();
-        let templates = &snapshot.pools[pool as usize].templates;
-        let template = templates.iter().position(|template| template.zone == zone).unwrap_or(0) as u32;
-        let mut bin = NewBin::new(pool, template, Capacity::Free, node.name.clone(), node.gpus);
+        let mut bin = NewBin::new(pool, node.zone, Capacity::Free, node.name.clone(), node.gpus);
         bin.returning = Some(node.free());
         bins.open(bin);
     }

@@ -96,7 +96,9 @@ impl Placing<'_, '_, '_> {
             return;
         }
         let rooms_before = self.rooms.clone();
+        self.rooms.begin_gang();
         let refusals = self.grow_for(members, self.needs[members[0]].gang);
+        self.rooms.end_gang();
         let left = self.left_of(members);
         if left == 0 {
             self.bins.keep(mark);
@@ -176,20 +178,22 @@ impl Placing<'_, '_, '_> {
     /// One more node of a pool: one that is off, else one to be made.
     fn for_minimum(&self, pool: usize) -> Option<NewBin> {
         let (entry, room) = (&self.bins.snapshot.pools[pool], &self.rooms.pools[pool]);
-        let stopped = room.stopped.iter().find(|id| !self.bins.is_opened(id));
-        // Zones in turn, so that a minimum spreads over them.
-        let zones = entry.templates.len();
-        let mut turns = (0..zones).map(|at| (at + room.size as usize) % zones);
-        let template = turns.find(|&template| room.backed_off[template].is_none())?;
-        let gpus = entry.templates[template].gpus;
-        if let Some(id) = stopped {
-            let name = entry.instances[id].name.clone();
-            let mut bin = NewBin::new(pool as u32, 0, Capacity::Stopped, name, gpus);
+        let is_open = |template: u32| room.backed_off[template as usize].is_none();
+        let zone_of = |id: &Name| entry.template_in(Some(&entry.instances[id].zone));
+        let startable = |id: &&Name| !self.bins.is_opened(id) && is_open(zone_of(id));
+        if let Some(id) = room.stopped.iter().find(startable) {
+            let (name, template) = (entry.instances[id].name.clone(), zone_of(id));
+            let gpus = entry.templates[template as usize].gpus;
+            let mut bin = NewBin::new(pool as u32, template, Capacity::Stopped, name, gpus);
             bin.provider_id = id.clone();
             return Some(bin);
         }
+        // Zones in turn, so that a minimum spreads over them.
+        let zones = entry.templates.len() as u32;
+        let template = (0..zones).map(|at| (at + room.size) % zones).find(|&template| is_open(template))?;
+        let gpus = entry.templates[template as usize].gpus;
         let name: Name = format!("{}+{}", entry.name, self.bins.new.len()).into();
-        entry.spec.create.then(|| NewBin::new(pool as u32, template as u32, Capacity::Creatable, name, gpus))
+        entry.spec.create.then(|| NewBin::new(pool as u32, template, Capacity::Creatable, name, gpus))
     }
 }
 

@@ -118,6 +118,116 @@ fn a_gang_gets_all_or_nothing() {
     assert_eq!(plan.actions[0].reason.code, ActionCode::PendingGang);
 }
 
+fn a_waiting_gang(cluster: &mut Cluster, members: u32) {
+    for member in 0..members {
+        let pod = cluster.pending(&format!("train-{member}"), &[("cpu", "3")]);
+        let size = members.to_string();
+        pod.metadata.labels = labels(&[("ballast.dev/gang", "train"), ("ballast.dev/gang-size", &size)]);
+    }
+}
+
+#[test]
+fn the_growth_budget_counts_a_gang_whole() {
+    let mut cluster = Cluster::new();
+    cluster.policy.growth = crate::policy::Growth::default();
+    cluster.pool("cpu", a_pool(&SMALL, 20, 1.0));
+    a_waiting_gang(&mut cluster, 8);
+    cluster.pending("web", &[("cpu", "3")]);
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "cpu"), 8, "the gang whole, and nothing besides until it is up");
+    assert!(plan.actions.iter().all(|action| &*action.gang == "default/train"));
+    let reason = &plan.report.infeasible[0].pools[0].reason;
+    assert_eq!(*reason, SkipReason::AtLimit { limit: Limit::Growth });
+}
+
+#[test]
+fn what_was_launched_for_a_gang_is_kept_for_it_and_given_back_at_its_deadline() {
+    let mut cluster = Cluster::new();
+    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    pool.scale_down.cool_down = Span::ZERO;
+    let deadline = pool.times.gang_deadline;
+    a_waiting_gang(&mut cluster, 3);
+    let plan = checked(&mut cluster);
+    let nodes: Vec<String> = plan.actions.iter().map(|action| action.target.name.to_string()).collect();
+    // Two of the three come up; the third finds no machine, and none will be had for long.
+    nodes[..2].iter().for_each(|name| _ = cluster.node(name, "cpu"));
+    let key = crate::memory::BackOffKey { pool: "cpu".into(), ..Default::default() };
+    cluster.memory.ledger.note_failure(key, ErrorClass::StockOut, cluster.now);
+    cluster.memory.ledger.back_off[0].until = crate::units::Time::FAR_FUTURE;
+    let launched = cluster.now;
+    cluster.now = launched + deadline - Span::from_secs(1);
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, []);
+    let held = UnsafeToRemove::HeldForGang { gang: "default/train".into(), until: launched + deadline };
+    assert_eq!(kept(&plan, &nodes[0]), Some(held));
+    cluster.now = launched + deadline;
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::StopInstance, nodes[1].clone())], "one, as the budget allows");
+    assert_eq!(plan.actions[0].reason.code, ActionCode::GangGivenUp);
+}
+
+#[test]
+fn a_gang_that_is_gone_holds_nothing() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    a_waiting_gang(&mut cluster, 2);
+    checked(&mut cluster);
+    assert_eq!(cluster.memory.history.gangs.len(), 1);
+    cluster.pods.clear();
+    checked(&mut cluster);
+    assert_eq!(cluster.memory.history.gangs.len(), 0);
+}
+
+#[test]
+fn zones_of_a_pool_grow_evenly() {
+    let mut cluster = Cluster::new();
+    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    pool.template.zones = vec!["a".into(), "b".into(), "c".into()];
+    cluster.node("n1", "cpu");
+    cluster.running("old", "n1", &[("cpu", "4")]);
+    for pod in 0..5 {
+        cluster.pending(&format!("web-{pod}"), &[("cpu", "3")]);
+    }
+    let plan = checked(&mut cluster);
+    let mut zones: Vec<&str> = plan.actions.iter().map(|action| &*action.target.zone).collect();
+    zones.sort();
+    assert_eq!(zones, ["a", "b", "b", "c", "c"], "one node is in zone a already");
+}
+
+#[test]
+fn a_stopped_instance_counts_in_its_own_zone() {
+    let mut cluster = Cluster::new();
+    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    pool.min = 1;
+    pool.template.zones = vec!["a".into(), "b".into()];
+    cluster.instance("off", "cpu", InstanceState::Stopped);
+    cluster.instances.values_mut().for_each(|instance| instance.zone = "b".into());
+    let plan = checked(&mut cluster);
+    let started = |plan: &Plan| (plan.actions[0].kind, plan.actions[0].target.zone.to_string());
+    assert_eq!(started(&plan), (ActionKind::StartInstance, "b".into()));
+    let key = crate::memory::BackOffKey { pool: "cpu".into(), zone: "b".into(), ..Default::default() };
+    cluster.memory.ledger.note_failure(key, ErrorClass::StockOut, cluster.now);
+    let plan = checked(&mut cluster);
+    assert_eq!(started(&plan), (ActionKind::CreateInstance, "a".into()), "zone b has none to give");
+}
+
+#[test]
+fn pools_of_a_balance_group_grow_evenly_and_others_in_order() {
+    let grown = |group: Option<&str>| {
+        let mut cluster = Cluster::new();
+        for name in ["left", "right"] {
+            cluster.pool(name, a_pool(&SMALL, 10, 1.0)).balance_group = group.map(Into::into);
+        }
+        for pod in 0..4 {
+            cluster.pending(&format!("web-{pod}"), &[("cpu", "3")]);
+        }
+        let plan = checked(&mut cluster);
+        (made(&plan, "left"), made(&plan, "right"))
+    };
+    assert_eq!(grown(Some("alike")), (2, 2));
+    assert_eq!(grown(None), (4, 0));
+}
+
 #[test]
 fn a_gang_waits_for_its_members() {
     let mut cluster = Cluster::new();

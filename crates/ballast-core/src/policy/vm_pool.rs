@@ -49,7 +49,7 @@ pub struct VmPoolSpec {
     /// Higher is preferred under `Priority`.
     #[serde(default)]
     pub priority: i32,
-    /// Pools of one balance group that are alike in price and template grow evenly.
+    /// Pools of one balance group that serve alike at the same price grow evenly; the zones of one pool always do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balance_group: Option<Name>,
     /// Room kept free for what may come.

@@ -114,7 +114,7 @@ impl<'a> Beside<'a> {
         if std::mem::take(&mut self.is_foreign) {
             ledger.rebase(now);
         }
-        let history = History { idle_since: self.idle_since.clone(), boots: of_engine.history.boots.clone() };
+        let history = History { idle_since: self.idle_since.clone(), ..of_engine.history.clone() };
         Memory { version: of_engine.version, ledger, history }
     }
 

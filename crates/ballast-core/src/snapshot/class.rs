@@ -62,6 +62,13 @@ pub struct Gang {
     pub size: u32,
 }
 
+impl Gang {
+    /// Namespace and name, as one.
+    pub fn key(&self) -> Name {
+        format!("{}/{}", self.namespace, self.name).into()
+    }
+}
+
 /// A port of the node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostPort {

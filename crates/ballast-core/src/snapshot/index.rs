@@ -182,9 +182,9 @@ impl Overlay {
         self.value(index, index.base + leaf)
     }
 
-    /// Whether a leaf was changed.
+    /// Whether a leaf is other than in the index; one that was changed and changed back is not.
     pub fn is_changed(&self, index: &NodeIndex, leaf: usize) -> bool {
-        self.stamps[index.base + leaf] == self.generation
+        self.free(index, leaf) != index.get(leaf)
     }
 
     /// Changes the free vector of a leaf.

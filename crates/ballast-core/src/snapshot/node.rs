@@ -19,6 +19,8 @@ pub struct NodeEntry {
     pub node: Option<Arc<Node>>,
     /// Number of its pool.
     pub pool: Option<u32>,
+    /// Number of its zone's template in the pool.
+    pub zone: u32,
     /// What pods may use.
     pub allocatable: Resources,
     /// What pods ask for, daemons included.
@@ -64,6 +66,7 @@ impl NodeEntry {
             name,
             node: None,
             pool: None,
+            zone: 0,
             allocatable: Resources::ZERO,
             requested: Resources::ZERO,
             movable: Resources::ZERO,

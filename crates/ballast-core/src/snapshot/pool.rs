@@ -45,22 +45,39 @@ pub struct PoolEntry {
     pub counts: Counts,
 }
 
-/// How many nodes of a pool are in each state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([u32; 7]);
+/// How many nodes of a pool are in each state, and how many of those that take pods in each zone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    states: [u32; 7],
+    /// By the number of the zone's template.
+    zones: Vec<u32>,
+}
 
 impl Counts {
     /// Nodes in a state.
     pub fn of(&self, state: BaseState) -> u32 {
-        self.0[state as usize]
+        self.states[state as usize]
     }
 
-    pub(super) fn add(&mut self, state: BaseState) {
-        self.0[state as usize] += 1;
+    /// Nodes that take pods in the zone of a template.
+    pub fn ready_in(&self, template: u32) -> u32 {
+        self.zones.get(template as usize).copied().unwrap_or(0)
     }
 
-    pub(super) fn remove(&mut self, state: BaseState) {
-        self.0[state as usize] -= 1;
+    pub(super) fn add(&mut self, state: BaseState, zone: u32) {
+        self.states[state as usize] += 1;
+        if state == BaseState::Ready {
+            let zones = self.zones.len().max(zone as usize + 1);
+            self.zones.resize(zones, 0);
+            self.zones[zone as usize] += 1;
+        }
+    }
+
+    pub(super) fn remove(&mut self, state: BaseState, zone: u32) {
+        self.states[state as usize] -= 1;
+        if state == BaseState::Ready {
+            self.zones[zone as usize] -= 1;
+        }
     }
 }
 
@@ -103,6 +120,12 @@ impl PoolEntry {
                 .as_ref()
                 .is_some_and(|prefix| !prefix.is_empty() && name.starts_with(&**prefix))
             || labels.get(POOL_LABEL).is_some_and(|pool| *pool == self.name)
+    }
+
+    /// The template of a zone; the first where no template is of this zone.
+    pub(crate) fn template_in(&self, zone: Option<&Name>) -> u32 {
+        let of = |template: &Template| zone.is_some_and(|zone| *zone == template.zone);
+        self.templates.iter().position(of).unwrap_or(0) as u32
     }
 
     /// Sorts the instances into those that are off and those that are up without being a node.

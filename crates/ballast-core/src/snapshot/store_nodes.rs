@@ -8,7 +8,7 @@ use crate::policy::VmPoolSpec;
 use crate::resources::{GpuDevices, GpuNeed};
 
 use super::node::offered;
-use super::{BaseState, CORDON_MARK, NONE, NodeEntry, NodeIndex, PoolEntry, Snapshot, Store};
+use super::{BaseState, CORDON_MARK, NONE, NodeEntry, NodeIndex, PoolEntry, Snapshot, Store, ZONE_LABEL};
 
 impl Store {
     pub(super) fn apply_node(&mut self, node: Node) {
@@ -192,10 +192,12 @@ impl Snapshot {
         };
         let entry = &mut self.nodes[slot as usize];
         if let Some(before) = entry.pool {
-            self.pools[before as usize].counts.remove(entry.state);
+            self.pools[before as usize].counts.remove(entry.state, entry.zone);
         }
         if let Some(pool) = pool {
-            self.pools[pool as usize].counts.add(state);
+            let pool = &mut self.pools[pool as usize];
+            entry.zone = pool.template_in(entry.label(ZONE_LABEL));
+            pool.counts.add(state, entry.zone);
         }
         entry.pool = pool;
         entry.state = state;

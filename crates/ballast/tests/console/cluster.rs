@@ -97,6 +97,7 @@ fn action(id: u32, kind: ActionKind, name: &str, pool: &str, code: ActionCode, m
         to: "Running".into(),
         precondition: Precondition::default(),
         after: Vec::new(),
+        gang: Default::default(),
         reason,
     }
 }

@@ -74,7 +74,6 @@ pub(super) fn a_launch(kind: LaunchKind, deadline: Span) -> Launch {
         token: "t1".into(),
         since: START,
         deadline: START + deadline,
-        gang: Name::default(),
     }
 }
 

@@ -55,15 +55,10 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
             if name == last {
                 continue;
             }
-            let template = entry.templates.iter().position(|template| template.zone == zone).unwrap_or(0);
+            let template = entry.template_in(Some(&zone));
             let since = memory.ledger.launches.get(&name).map_or(now, |launch| launch.since);
             let ready_at = (since + entry.spec.times.boot).max(now);
-            starting.push(StartingNode {
-                name: name.clone(),
-                pool: pool as u32,
-                template: template as u32,
-                ready_at,
-            });
+            starting.push(StartingNode { name: name.clone(), pool: pool as u32, template, ready_at });
             last = name;
         }
     }

@@ -6,10 +6,12 @@
 
 mod census;
 mod drain;
+mod holds;
 mod removal;
 mod wishes;
 
 pub(crate) use census::starting_nodes;
 pub use drain::pod_block;
-pub(crate) use removal::{Going, Removals, remove};
+pub(crate) use holds::holds_after;
+pub(crate) use removal::{Going, Removals, Weighing, Why};
 pub(crate) use wishes::NodeWishes;

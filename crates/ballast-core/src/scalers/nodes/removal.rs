@@ -16,6 +16,8 @@ use crate::units::{Money, Share, Span, Time};
 
 use super::census::is_young;
 use super::drain::pod_block;
+use super::holds::{Hold, holds};
+use super::wishes::NodeWishes;
 
 /// No more than this share of a pool or cluster is removed within a window, whatever a document says, unless it lifts the
 /// ceiling by name.
@@ -51,8 +53,33 @@ pub(crate) struct Going {
     pub displaces: Vec<u32>,
     /// It is cordoned and its work runs to the end.
     pub waits: bool,
+    pub why: Why,
+}
+
+/// Why a node goes.
+#[derive(Debug)]
+pub(crate) enum Why {
+    /// Nobody has needed it for long enough.
+    Unneeded,
     /// The pool is above its maximum.
-    pub above_maximum: bool,
+    AboveMaximum,
+    /// It was launched for a gang that could not be completed.
+    GangGivenUp { gang: Name, since: Time },
+}
+
+/// What removals are weighed with: the trial that holds what was granted, and what is counted down meanwhile.
+pub(crate) struct Weighing<'a, 'b> {
+    snapshot: &'a Snapshot,
+    memory: &'a Memory,
+    now: Time,
+    bins: &'a mut Bins<'b>,
+    rooms: &'a mut Rooms,
+    /// Pools in which nothing is removed.
+    held_pools: &'a [bool],
+    /// Nodes that are kept for gangs.
+    holds: BTreeMap<&'a Name, Hold<'a>>,
+    budgets: Budgets,
+    removals: Removals,
 }
 
 /// What is counted down while nodes are chosen.
@@ -61,36 +88,6 @@ struct Budgets {
     cluster: i64,
     /// Disruptions that each budget still allows.
     disruptions: Vec<i64>,
-}
-
-/// Weighs every candidate.
-pub(crate) fn remove(
-    snapshot: &Snapshot,
-    memory: &Memory,
-    now: Time,
-    bins: &mut Bins<'_>,
-    rooms: &mut Rooms,
-    held: &[bool],
-) -> Removals {
-    let mut removals = Removals::default();
-    let mut budgets = Budgets::new(snapshot, memory, rooms, now);
-    for slot in candidates(snapshot) {
-        let node = snapshot.node(slot);
-        let Some(pool) = node.pool else { continue };
-        let verdict = weigh(snapshot, memory, now, bins, rooms, &mut budgets, held, slot, &mut removals);
-        if verdict.is_none() {
-            let room = &mut rooms.pools[pool as usize];
-            room.size -= 1;
-            room.size_before = room.size_before.saturating_sub(1);
-            room.ready = room.ready.saturating_sub(1);
-        }
-        if let Some(UnsafeToRemove::TooSoon { at } | UnsafeToRemove::CoolDown { until: at }) = &verdict {
-            removals.next_at = Some(removals.next_at.map_or(*at, |next| next.min(*at)));
-        }
-        removals.candidates.push(Candidate { node: node.name.clone(), unsafe_to_remove: verdict });
-    }
-    removals.candidates.sort_by(|a, b| a.node.cmp(&b.node));
-    removals
 }
 
 /// Nodes that little would have to leave, the emptiest first; among equals the last by name.
@@ -104,67 +101,134 @@ fn candidates(snapshot: &Snapshot) -> Vec<u32> {
     slots.into_iter().map(|(_, _, slot)| slot).collect()
 }
 
-/// Why a node stays; `None` where it goes.
-#[expect(clippy::too_many_arguments, reason = "one step of `remove`, split off for its length")]
-fn weigh(
-    snapshot: &Snapshot,
-    memory: &Memory,
-    now: Time,
-    bins: &mut Bins<'_>,
-    rooms: &Rooms,
-    budgets: &mut Budgets,
-    held: &[bool],
-    slot: u32,
-    removals: &mut Removals,
-) -> Option<UnsafeToRemove> {
-    let node = snapshot.node(slot);
-    let pool_at = node.pool? as usize;
-    let pool = &snapshot.pools[pool_at];
-    if let Some(reason) = never(node, pool, memory, now) {
-        return Some(reason);
+impl<'a, 'b> Weighing<'a, 'b> {
+    /// Before the first candidate, after everything that is granted is placed.
+    pub(crate) fn new(
+        bins: &'a mut Bins<'b>,
+        rooms: &'a mut Rooms,
+        memory: &'a Memory,
+        now: Time,
+        wishes: &NodeWishes,
+        held_pools: &'a [bool],
+    ) -> Self
+    where
+        'b: 'a,
+    {
+        let snapshot = bins.snapshot;
+        let budgets = Budgets::new(snapshot, memory, rooms, now);
+        let holds = holds(memory, wishes);
+        let removals = Removals::default();
+        Self { snapshot, memory, now, bins, rooms, held_pools, holds, budgets, removals }
     }
-    if held[pool_at] {
-        return Some(UnsafeToRemove::HealthGate);
+
+    /// Weighs every candidate.
+    pub(crate) fn run(mut self) -> Removals {
+        for slot in candidates(self.snapshot) {
+            let node = self.snapshot.node(slot);
+            let Some(pool) = node.pool else { continue };
+            let verdict = self.weigh(slot, node, pool as usize).err();
+            if let Some(at) = verdict.as_ref().and_then(looks_again) {
+                self.removals.next_at = Some(self.removals.next_at.map_or(at, |next| next.min(at)));
+            }
+            self.removals.candidates.push(Candidate { node: node.name.clone(), unsafe_to_remove: verdict });
+        }
+        self.removals.candidates.sort_by(|a, b| a.node.cmp(&b.node));
+        self.removals
     }
-    let rank = snapshot.rank(slot) as usize;
-    if bins.is_used(rank) {
-        return Some(UnsafeToRemove::NeededByGrant);
+
+    /// Lets a node go, or says why it stays.
+    fn weigh(&mut self, slot: u32, node: &NodeEntry, pool: usize) -> Result<(), UnsafeToRemove> {
+        let entry = &self.snapshot.pools[pool];
+        if let Some(reason) = never(node, entry, self.memory, self.now) {
+            return Err(reason);
+        }
+        if self.held_pools[pool] {
+            return Err(UnsafeToRemove::HealthGate);
+        }
+        let rank = self.snapshot.rank(slot) as usize;
+        if self.bins.is_used(rank) {
+            return Err(UnsafeToRemove::NeededByGrant);
+        }
+        let hold = self.holds.get(&node.name).copied();
+        if let Some(hold) = hold.filter(|hold| self.now < hold.until(&entry.spec)) {
+            return Err(UnsafeToRemove::HeldForGang {
+                gang: hold.gang.clone(),
+                until: hold.until(&entry.spec),
+            });
+        }
+        let waits = entry.spec.scale_down.wait_for_completion;
+        let displaces = displaced(self.snapshot, node, &entry.spec, &self.budgets, waits)?;
+        let mark = self.bins.mark();
+        self.bins.close(rank);
+        let elsewhere = if waits { Ok(()) } else { place_elsewhere(self.snapshot, self.bins, &displaces) };
+        let going = elsewhere.and_then(|()| self.may_go(slot, node, pool, displaces, hold));
+        match going {
+            Ok(going) => {
+                self.bins.keep(mark);
+                self.let_go(going, pool);
+                Ok(())
+            }
+            Err(reason) => {
+                self.bins.roll_back(mark);
+                Err(reason)
+            }
+        }
     }
-    let room = &rooms.pools[pool_at];
-    let waits = pool.spec.scale_down.wait_for_completion;
-    let displaces = match displaced(snapshot, node, &pool.spec, budgets, waits) {
-        Ok(displaces) => displaces,
-        Err(reason) => return Some(reason),
-    };
-    let mark = bins.mark();
-    bins.close(rank);
-    if !waits && let Err(reason) = place_elsewhere(snapshot, bins, &displaces) {
-        bins.roll_back(mark);
-        return Some(reason);
+
+    /// A node that is not needed: only its pool's minimum, time and budgets keep it.
+    fn may_go(
+        &mut self,
+        slot: u32,
+        node: &NodeEntry,
+        pool: usize,
+        displaces: Vec<u32>,
+        hold: Option<Hold<'_>>,
+    ) -> Result<Going, UnsafeToRemove> {
+        let (entry, room) = (&self.snapshot.pools[pool], &self.rooms.pools[pool]);
+        let idle_since = self.memory.history.idle_since.get(&node.name).copied().unwrap_or(self.now);
+        self.removals.idle_since.insert(node.name.clone(), idle_since);
+        // What is on its way out already counts as gone, and what this plan launches is not there yet: a pool would else fall
+        // below its minimum one plan at a time, or with the first launch that fails.
+        let removals = self.memory.ledger.removals.values();
+        let leaving = removals.filter(|removal| removal.pool == entry.name).count() as u32;
+        let staying = room.size_before.saturating_sub(leaving);
+        if staying <= room.min {
+            return Err(UnsafeToRemove::AtMinimum);
+        }
+        let why = match hold {
+            _ if staying > room.max => Why::AboveMaximum,
+            Some(Hold { gang, since }) if displaces.is_empty() => {
+                Why::GangGivenUp { gang: gang.clone(), since }
+            }
+            _ => Why::Unneeded,
+        };
+        // Time is there to see whether a node is needed again; of the others it is known.
+        if matches!(why, Why::Unneeded) {
+            let reason = not_yet(entry, node, self.memory, room.price, self.now, idle_since, displaces.len());
+            reason.map_or(Ok(()), Err)?;
+        }
+        self.budgets.bind(pool).map_or(Ok(()), Err)?;
+        let waits = entry.spec.scale_down.wait_for_completion && !displaces.is_empty();
+        Ok(Going { slot, idle_since, displaces, waits, why })
     }
-    // From here on it is unneeded; only time and budgets keep it.
-    let since = memory.history.idle_since.get(&node.name).copied().unwrap_or(now);
-    removals.idle_since.insert(node.name.clone(), since);
-    // What is on its way out already counts as gone, and what this plan launches is not there yet: a pool would else fall
-    // below its minimum one plan at a time, or with the first launch that fails.
-    let leaving = memory.ledger.removals.values().filter(|removal| removal.pool == pool.name).count() as u32;
-    let staying = room.size_before.saturating_sub(leaving);
-    if staying <= room.min {
-        bins.roll_back(mark);
-        return Some(UnsafeToRemove::AtMinimum);
+
+    fn let_go(&mut self, going: Going, pool: usize) {
+        self.budgets.spend(self.snapshot, pool, &going.displaces);
+        let room = &mut self.rooms.pools[pool];
+        room.size -= 1;
+        room.size_before = room.size_before.saturating_sub(1);
+        room.ready = room.ready.saturating_sub(1);
+        self.removals.nodes.push(going);
     }
-    let above_maximum = staying > room.max;
-    let reason = not_yet(pool, node, memory, room, now, since, above_maximum, displaces.len())
-        .or_else(|| budgets.bind(pool_at));
-    if let Some(reason) = reason {
-        bins.roll_back(mark);
-        return Some(reason);
+}
+
+/// When time alone may have changed a verdict.
+fn looks_again(verdict: &UnsafeToRemove) -> Option<Time> {
+    match verdict {
+        UnsafeToRemove::TooSoon { at } => Some(*at),
+        UnsafeToRemove::CoolDown { until } | UnsafeToRemove::HeldForGang { until, .. } => Some(*until),
+        _ => None,
     }
-    bins.keep(mark);
-    budgets.spend(snapshot, pool_at, &displaces);
-    let waits = waits && !displaces.is_empty();
-    removals.nodes.push(Going { slot, idle_since: since, displaces, waits, above_maximum });
-    None
 }
 
 /// What keeps a node whatever happens elsewhere.
@@ -291,22 +355,17 @@ fn place_elsewhere(
     Ok(())
 }
 
-/// What time and size say against the removal of a node that is not needed.
-#[expect(clippy::too_many_arguments, reason = "one step of `weigh`, split off for its length")]
+/// What time says against the removal of a node that is not needed.
 fn not_yet(
     pool: &PoolEntry,
     node: &NodeEntry,
     memory: &Memory,
-    room: &crate::grant::Room,
+    price: Money,
     now: Time,
     since: Time,
-    above_maximum: bool,
     displaced: usize,
 ) -> Option<UnsafeToRemove> {
     let rules = &pool.spec.scale_down;
-    if above_maximum {
-        return None;
-    }
     let last_added =
         memory.ledger.added.iter().filter(|added| added.pool == pool.name).map(|added| added.at).max();
     if let Some(until) = last_added.map(|at| at + rules.cool_down).filter(|&until| now < until) {
@@ -321,7 +380,7 @@ fn not_yet(
     if now < since + patience {
         return Some(UnsafeToRemove::TooSoon { at: since + patience });
     }
-    if rules.payback { does_not_pay(pool, room.price, now.since(since), boot, displaced) } else { None }
+    if rules.payback { does_not_pay(pool, price, now.since(since), boot, displaced) } else { None }
 }
 
 /// A node that has been idle for some time will, for want of better knowledge, stay so for as long again. What that saves

@@ -1,6 +1,6 @@
 //! What pods that wait, gangs and headroom ask for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::grant::{Need, Tier};
@@ -19,7 +19,10 @@ pub(crate) struct NodeWishes {
     pub subjects: Vec<Subject>,
     /// What waits for something that no node can give.
     pub waiting: Vec<Waiting>,
+    /// Gangs whose members are all there, in the order of their numbers.
     pub gangs: Vec<GangState>,
+    /// All gangs with members that wait, as `namespace/name`.
+    pub waiting_gangs: BTreeSet<Name>,
     entries: Vec<Entry>,
 }
 
@@ -48,9 +51,11 @@ impl NodeWishes {
             subjects: Vec::new(),
             waiting: Vec::new(),
             gangs: Vec::new(),
+            waiting_gangs: BTreeSet::new(),
             entries: Vec::new(),
         };
         let gangs = gangs(snapshot);
+        all.waiting_gangs.extend(gangs.keys().map(Gang::key));
         for slot in in_order(snapshot) {
             let (class, queue) = (snapshot.class(slot), &snapshot.pending[&slot]);
             let gated = queue.iter().filter(|(_, _, pod)| snapshot.pod(*pod).gated).count() as u32;

@@ -1,0 +1,57 @@
+//! Holds: what was launched for a gang is kept for it until all of it fits, and given back at its deadline.
+//!
+//! A gang is granted all of its nodes or none, but a cloud may give seven of eight. The seven are not idle while the eighth
+//! is sought; without an end to that they would cost for nothing.
+
+use std::collections::BTreeMap;
+
+use crate::kube::Name;
+use crate::memory::{GangHold, Memory};
+use crate::plan::Action;
+use crate::policy::VmPoolSpec;
+use crate::snapshot::Snapshot;
+use crate::units::Time;
+
+use super::wishes::NodeWishes;
+
+/// The gang that a node is kept for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hold<'a> {
+    pub(super) gang: &'a Name,
+    pub(super) since: Time,
+}
+
+impl Hold<'_> {
+    pub(super) fn until(&self, pool: &VmPoolSpec) -> Time {
+        self.since + pool.times.gang_deadline
+    }
+}
+
+/// Nodes that are kept for gangs which still wait, by name.
+pub(super) fn holds<'a>(memory: &'a Memory, wishes: &NodeWishes) -> BTreeMap<&'a Name, Hold<'a>> {
+    let waiting = memory.history.gangs.iter().filter(|(gang, _)| wishes.waiting_gangs.contains(*gang));
+    let each = waiting.flat_map(|(gang, hold)| hold.nodes.iter().map(move |node| (node, gang, hold.since)));
+    each.map(|(node, gang, since)| (node, Hold { gang, since })).collect()
+}
+
+/// The holds after this plan: those of gangs that still wait, and what is launched for them now.
+pub(crate) fn holds_after(
+    snapshot: &Snapshot,
+    memory: &Memory,
+    wishes: &NodeWishes,
+    actions: &[Action],
+    now: Time,
+) -> BTreeMap<Name, GangHold> {
+    let is_there =
+        |node: &Name| memory.ledger.launches.contains_key(node) || snapshot.node_named(node).is_some();
+    let mut gangs = memory.history.gangs.clone();
+    gangs.retain(|gang, hold| {
+        hold.nodes.retain(is_there);
+        wishes.waiting_gangs.contains(gang) && !hold.nodes.is_empty()
+    });
+    for action in actions.iter().filter(|action| !action.gang.is_empty()) {
+        let new = || GangHold { since: now, nodes: Default::default() };
+        gangs.entry(action.gang.clone()).or_insert_with(new).nodes.insert(action.target.name.clone());
+    }
+    gangs
+}
