@@ -99,7 +99,7 @@ fn within(snapshot: &Snapshot, added: u32, nodes: u32, cost: Money, notes: &mut 
     }
 }
 
-/// Machines of a pool that are not off, counted one by one.
+/// Machines of a pool that are not off, counted one by one. What is under way counts until it has ended.
 pub(super) fn size(snapshot: &Snapshot, pool: &PoolEntry, memory: &Memory) -> u32 {
     let mut names: BTreeSet<&Name> = BTreeSet::new();
     for node in snapshot.nodes() {
@@ -111,5 +111,7 @@ pub(super) fn size(snapshot: &Snapshot, pool: &PoolEntry, memory: &Memory) -> u3
     names.extend(pool.instances.values().filter(|i| i.state != InstanceState::Stopped).map(|i| &i.name));
     let launches = memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
     names.extend(launches.map(|(name, _)| name));
+    let removals = memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == pool.name);
+    names.extend(removals.map(|(name, _)| name));
     names.len() as u32
 }

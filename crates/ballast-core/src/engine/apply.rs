@@ -1,15 +1,18 @@
 //! From a plan's actions to marks in the ledger and procedures that wait for them to be durable. No choice is made here: an
 //! action is begun as it stands, or left to the next plan.
 
+use std::collections::BTreeSet;
+
 use crate::kube::Name;
 use crate::memory::{AHEAD_LONGEST, Addition, Launch, LaunchKind, Ledger, Removal};
 use crate::plan::{Action, ActionKind, Plan};
 use crate::policy::{Mode, StopMode, VmPoolSpec};
 use crate::procedure::{Receipt, VmStart, VmStop};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{BaseState, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Span, Time};
 
-use super::executor::{Executor, Machine};
+use super::executor::{Executor, Machine, Running};
+use super::receipts::RELEASE_RESTS;
 
 /// Procedures that may be under way at once. More launches than this in a few minutes are more than any cloud grants, and
 /// their marks would not fit the ledger.
@@ -122,7 +125,7 @@ impl Executor {
         false
     }
 
-    /// Takes back what a pause or a lowered mode forbids by now.
+    /// Takes back what a pause, a lowered mode or the loss of other machines forbids by now.
     pub(super) fn heed(&mut self, now: Time, snapshot: &Snapshot) {
         let mut forbidden = Vec::new();
         for (name, running) in &self.running {
@@ -143,13 +146,41 @@ impl Executor {
                 forbidden.push(name.clone());
             }
         }
+        for pool in &snapshot.pools {
+            forbidden.extend(self.missed(now, snapshot, pool));
+        }
         for name in forbidden {
             self.call_off(now, &name);
         }
     }
 
+    /// The removals of a pool, the latest first, without which it would keep its minimum. It had enough when they were decided;
+    /// since then the cloud may have taken others.
+    fn missed(&self, now: Time, snapshot: &Snapshot, pool: &PoolEntry) -> Vec<Name> {
+        let leaving = self.memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == pool.name);
+        let mut leaving: Vec<(&Name, &Removal)> = leaving.collect();
+        if leaving.is_empty() {
+            return Vec::new();
+        }
+        let mut staying = machines_up(snapshot, pool, &self.memory.ledger);
+        staying.retain(|name| !self.memory.ledger.removals.contains_key(*name));
+        let lacking = (pool.spec.range_at(now).0 as usize).saturating_sub(staying.len());
+        let can_return = |name: &Name, removal: &Removal| {
+            let running = self.running.get(name).map(|running| &running.machine);
+            !removal.release && matches!(running, Some(Machine::Stop(stop)) if !stop.is_beyond_recall())
+        };
+        leaving.retain(|(name, removal)| can_return(name, removal));
+        leaving.sort_by_key(|(name, removal)| (std::cmp::Reverse(removal.since), *name));
+        leaving.into_iter().take(lacking).map(|(name, _)| name.clone()).collect()
+    }
+
     fn call_off(&mut self, now: Time, name: &Name) {
+        let rests = self.running.get(name).is_some_and(Running::rests);
         match self.running.get_mut(name).map(|running| &mut running.machine) {
+            // It is owed, and asks for nothing now: it goes on resting.
+            Some(Machine::Stop(stop)) if rests && !stop.has_begun() => {
+                self.postpone(name, now + RELEASE_RESTS)
+            }
             Some(Machine::Stop(_)) => {
                 self.take_back(now, name);
             }
@@ -157,6 +188,19 @@ impl Executor {
             _ => {}
         }
     }
+}
+
+/// Names of the machines of a pool that are up or on their way up.
+fn machines_up<'a>(snapshot: &'a Snapshot, pool: &'a PoolEntry, ledger: &'a Ledger) -> BTreeSet<&'a Name> {
+    let off = |node: &NodeEntry| matches!(node.state, BaseState::Stopped | BaseState::Stopping);
+    let is_own = |node: &&NodeEntry| {
+        node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name) && !off(node)
+    };
+    let mut names: BTreeSet<&Name> = snapshot.nodes().filter(is_own).map(|node| &node.name).collect();
+    names.extend(pool.nodeless.iter().map(|id| &pool.instances[id].name));
+    let launches = ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
+    names.extend(launches.map(|(name, _)| name));
+    names
 }
 
 /// The ways of removal.

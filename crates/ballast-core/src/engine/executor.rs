@@ -58,6 +58,13 @@ pub(super) struct Running {
     stepped_at: Time,
 }
 
+impl Running {
+    /// It waits for nothing but time.
+    pub(super) fn rests(&self) -> bool {
+        self.asked.is_none() && self.gate.is_none()
+    }
+}
+
 /// The procedures.
 #[derive(Clone, Debug)]
 pub(super) enum Machine {
@@ -237,6 +244,15 @@ impl Executor {
             self.timers.insert((soon, name.clone()));
             running.timer = Some(soon);
         }
+    }
+
+    /// Lets a procedure that asked for nothing yet go on later.
+    pub(super) fn postpone(&mut self, name: &Name, at: Time) {
+        let Some(running) = self.running.get_mut(name) else { return };
+        if let Some(timer) = running.timer.replace(at) {
+            self.timers.remove(&(timer, name.clone()));
+        }
+        self.timers.insert((at, name.clone()));
     }
 
     /// Goes on with everything that is due.

@@ -160,7 +160,7 @@ impl Engine {
         if !refused {
             self.executor.apply(now, &plan, &snapshot);
         }
-        self.sweep.run(now, &mut self.executor);
+        self.sweep.run(now, &snapshot, &mut self.executor);
         self.plans += 1;
         self.waking.planned(now, plan.report.next_look, removal_period(&snapshot));
         let plan = Arc::new(plan);

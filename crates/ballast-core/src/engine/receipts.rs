@@ -4,13 +4,15 @@ use crate::kube::Name;
 use crate::memory::{BackOffKey, Launch, LaunchKind, Removal};
 use crate::observation::ErrorClass;
 use crate::policy::StopMode;
-use crate::procedure::{Receipt, VmStop};
+use crate::procedure::{GaveUp, Receipt, VmStop};
 use crate::units::{Span, Time};
 
 use super::executor::{Executor, Machine, Running};
 
-/// How long the release of an instance is tried before it is left to the next plan.
+/// How long the release of an instance is tried, and how long it then rests before it is tried again: it costs until it is
+/// done, but whatever refused it for a quarter of an hour will not be mended within seconds.
 const RELEASE_FOR: Span = Span::from_mins(15);
+pub(super) const RELEASE_RESTS: Span = Span::from_mins(5);
 /// Launches in a row that never joined before the whole pool is left alone: the default of the policy, which the planner
 /// applies exactly.
 const STRIKES_FOR_POOL: u32 = 3;
@@ -26,15 +28,36 @@ impl Executor {
                 self.launch_ended(now, name, &launch, running.resumed, receipt);
             }
             Machine::Stop(_) => {
-                self.memory.ledger.removals.remove(name);
+                let Some(removal) = self.memory.ledger.removals.remove(name) else { return };
                 self.writer.changed(now);
-                if let Receipt::GaveUp { .. } = receipt {
-                    // It is not tried again at once: the node has to be unneeded for the whole time anew.
-                    self.memory.history.idle_since.remove(name);
-                }
+                self.removal_ended(now, name, removal, receipt);
             }
             Machine::Uncordon(_) => {}
         }
+    }
+
+    fn removal_ended(&mut self, now: Time, name: &Name, removal: Removal, receipt: Receipt) {
+        let Receipt::GaveUp { why, .. } = receipt else { return };
+        if removal.release && is_owed(why) {
+            self.release_later(now, name, removal);
+        } else if why == GaveUp::Outdated {
+            // It never began: the next plan may decide the same, at the expense of the same budget.
+            self.memory.ledger.take_back_removal(&removal);
+        } else {
+            // It is not tried again at once: the node has to be unneeded for the whole time anew.
+            self.memory.history.idle_since.remove(name);
+        }
+    }
+
+    /// What a launch brought up stays in the ledger until it is let go: nothing else tells that it is ours.
+    fn release_later(&mut self, now: Time, name: &Name, mut removal: Removal) {
+        let again = now + RELEASE_RESTS;
+        removal.deadline = again + RELEASE_FOR;
+        removal.stopping = false;
+        let machine = Machine::Stop(VmStop::begin(name, &removal));
+        self.memory.ledger.removals.insert(name.clone(), removal);
+        self.insert(now, name.clone(), machine, false, true);
+        self.postpone(name, again);
     }
 
     fn launch_ended(&mut self, now: Time, name: &Name, launch: &Launch, resumed: bool, receipt: Receipt) {
@@ -96,6 +119,21 @@ impl Executor {
     pub(super) fn next_mark(&mut self) -> Name {
         self.memory.ledger.removals_made += 1;
         format!("stop-{}", self.memory.ledger.removals_made).into()
+    }
+}
+
+/// Whether a release that was given up is still to be done: nothing was seen that speaks against it.
+fn is_owed(why: GaveUp) -> bool {
+    match why {
+        GaveUp::Deadline | GaveUp::StopStuck | GaveUp::Refused(_) | GaveUp::Cancelled | GaveUp::Outdated => {
+            true
+        }
+        GaveUp::UnexpectedPod
+        | GaveUp::Replaced
+        | GaveUp::NodeGone
+        | GaveUp::CordonedByOther
+        | GaveUp::UncordonedByOther
+        | GaveUp::JoinedLate => false,
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! A crash between two writes, a person who starts a machine that we stopped, an uncordon that could not be sent in time: each
 //! leaves a node that carries our mark and has no removal in the ledger. Such a node, once it has been ready for a while, is
-//! uncordoned. A machine that we stopped keeps its mark, since its node is not ready.
+//! uncordoned; so is one that is not ready while its machine runs, which could else never be weighed again. A machine that we
+//! stopped keeps its mark: its node is not ready, and it does not run.
 
 use std::collections::BTreeMap;
 
 use crate::kube::{Name, Node};
-use crate::observation::{Body, Change, Object, ObjectKind, Observation};
-use crate::snapshot::CORDON_MARK;
+use crate::observation::{Body, Change, InstanceState, Object, ObjectKind, Observation};
+use crate::snapshot::{CORDON_MARK, Snapshot};
 use crate::units::{Span, Time};
 
 use super::executor::Executor;
@@ -18,10 +19,18 @@ use super::waking::speaks_of;
 /// than lists lag.
 const FORGOTTEN_AFTER: Span = Span::from_secs(120);
 
-/// Ready nodes with our mark, and since when each looks forgotten.
+/// Nodes with our mark.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
-    marked: BTreeMap<Name, Time>,
+    marked: BTreeMap<Name, Marked>,
+}
+
+/// A node with our mark.
+#[derive(Clone, Copy, Debug)]
+struct Marked {
+    /// Since when it looks forgotten.
+    since: Time,
+    ready: bool,
 }
 
 impl Sweep {
@@ -35,7 +44,7 @@ impl Sweep {
                 let before = std::mem::take(&mut self.marked);
                 for object in objects {
                     if let Object::Node(node) = object {
-                        let since = before.get(&node.metadata.name).copied().unwrap_or(now);
+                        let since = before.get(&node.metadata.name).map_or(now, |marked| marked.since);
                         self.note_node(since, node);
                     }
                 }
@@ -56,30 +65,40 @@ impl Sweep {
     }
 
     fn note_node(&mut self, since: Time, node: &Node) {
-        let marked = node.metadata.annotations.contains_key(CORDON_MARK);
-        if marked && node.is_ready() {
-            self.marked.entry(node.metadata.name.clone()).or_insert(since);
-        } else {
+        if !node.metadata.annotations.contains_key(CORDON_MARK) {
             self.marked.remove(&node.metadata.name);
+            return;
+        }
+        let ready = node.is_ready();
+        let marked = self.marked.entry(node.metadata.name.clone()).or_insert(Marked { since, ready });
+        if ready != marked.ready {
+            *marked = Marked { since, ready };
         }
     }
 
     /// A procedure on a node has ended: whatever it left is looked at anew.
     pub(super) fn ended(&mut self, now: Time, name: &Name) {
-        if let Some(since) = self.marked.get_mut(name) {
-            *since = now;
+        if let Some(marked) = self.marked.get_mut(name) {
+            marked.since = now;
         }
     }
 
     /// Lets forgotten cordons be taken off.
-    pub(super) fn run(&mut self, now: Time, executor: &mut Executor) {
-        for (name, since) in &mut self.marked {
-            if executor.is_busy(name) {
-                *since = now;
-            } else if now.since(*since) >= FORGOTTEN_AFTER {
+    pub(super) fn run(&mut self, now: Time, snapshot: &Snapshot, executor: &mut Executor) {
+        for (name, marked) in &mut self.marked {
+            if executor.is_busy(name) || !(marked.ready || runs(snapshot, name)) {
+                marked.since = now;
+            } else if now.since(marked.since) >= FORGOTTEN_AFTER {
                 executor.uncordon(now, name);
-                *since = now;
+                marked.since = now;
             }
         }
     }
+}
+
+/// Whether the machine of a node is seen to run.
+fn runs(snapshot: &Snapshot, name: &str) -> bool {
+    let pool =
+        snapshot.node_named(name).and_then(|node| node.pool).map(|pool| &snapshot.pools[pool as usize]);
+    pool.is_some_and(|pool| pool.states.get(name) == Some(&InstanceState::Running))
 }

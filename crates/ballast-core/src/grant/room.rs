@@ -165,15 +165,17 @@ impl Room {
             + counts.of(BaseState::CordonedByUs)
             + counts.of(BaseState::Stopping);
         let launching = |name: &Name| memory.ledger.launches.contains_key(name);
-        // A launch whose instance no list shows yet counts all the same; one that is seen counts once.
+        // What we have under way counts until it has ended, also where no list shows it yet or any more; what is seen counts
+        // once.
         let launches = memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
-        let (mut unseen, mut rising) = (0, 0);
-        for (name, _) in launches {
-            rising += 1;
-            let state = pool.states.get(name);
-            let off = state == Some(&InstanceState::Stopped);
-            unseen += u32::from(off || (state.is_none() && snapshot.node_named(name).is_none()));
-        }
+        let removals = memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == pool.name);
+        let is_seen = |name: &Name| match snapshot.node_named(name) {
+            Some(node) => node.state != BaseState::Stopped,
+            None => pool.states.get(name).is_some_and(|state| *state != InstanceState::Stopped),
+        };
+        let rising = launches.clone().count() as u32;
+        let under_way = launches.map(|(name, _)| name).chain(removals.map(|(name, _)| name));
+        let unseen = under_way.filter(|name| !is_seen(name)).count() as u32;
         let stopped =
             pool.stopped.iter().filter(|id| !launching(&pool.instances[*id].name)).cloned().collect();
         let (min, max) = spec.range_at(now);

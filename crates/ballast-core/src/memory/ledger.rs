@@ -211,6 +211,16 @@ impl Ledger {
         self.strikes.remove(pool);
     }
 
+    /// Takes a removal that never began out of what budgets count.
+    pub fn take_back_removal(&mut self, removal: &Removal) {
+        let is_it = |gone: &Addition| gone.at == removal.since && gone.pool == removal.pool;
+        if !removal.release
+            && let Some(at) = self.removed.iter().position(is_it)
+        {
+            self.removed.remove(at);
+        }
+    }
+
     /// Drops what no rule asks for any more: removals before `horizon`, and additions older than a minute except the newest
     /// of each pool, from which cool-downs count.
     pub fn forget(&mut self, now: Time, horizon: Time) {

@@ -1,5 +1,7 @@
 //! Actions: what was decided, as changes to one identity each.
 
+use std::collections::BTreeMap;
+
 use crate::grant::{Bins, Capacity, NewBin};
 use crate::kube::Name;
 use crate::memory::Memory;
@@ -126,18 +128,40 @@ pub(super) fn take_backs(bins: &Bins<'_>, now: Time) -> Vec<Action> {
     needed.map(take_back).collect()
 }
 
-/// The actions that let instances go which we made and which never became a node.
-pub(super) fn releases(snapshot: &Snapshot, memory: &Memory, now: Time) -> Vec<Action> {
-    let mut actions = Vec::new();
-    for pool in snapshot.pools.iter().filter(|pool| !pool.spec.pause.down && !snapshot.policy.pause.down) {
-        let age = source_age_of(snapshot, &Source::instances(&pool.name), now);
+/// Instances of ours that are up and are no node, and since when they are seen to be so, by name.
+pub(super) type Nodeless = BTreeMap<Name, Time>;
+
+/// Instances that may have to be let go: they carry our token, run, are no node, and nothing is under way with them. Each
+/// counts from when it was first seen so; one whose release was given up counts anew.
+pub(super) fn nodeless(snapshot: &Snapshot, memory: &Memory, now: Time) -> Nodeless {
+    let mut nodeless = Nodeless::new();
+    for pool in &snapshot.pools {
         for instance in pool.nodeless.iter().map(|id| &pool.instances[id]) {
             // Only what carries our token is ours to let go.
             let ours = !instance.token.is_empty() && instance.state == InstanceState::Running;
             let busy = memory.ledger.launches.contains_key(&instance.name)
                 || memory.ledger.removals.contains_key(&instance.name);
-            let Some(up) = instance.since.map(|since| now.since(since)) else { continue };
-            if !ours || busy || up <= pool.spec.times.boot_deadline {
+            if ours && !busy {
+                let seen = memory.history.idle_since.get(&instance.name).copied().unwrap_or(now);
+                nodeless.insert(instance.name.clone(), seen.max(instance.since.unwrap_or(seen)));
+            }
+        }
+    }
+    nodeless
+}
+
+/// The actions that let instances go which we made and which never became a node. Pools that are held release nothing: what
+/// is not known to be there may be a node all the same.
+pub(super) fn releases(snapshot: &Snapshot, nodeless: &Nodeless, held: &[bool], now: Time) -> Vec<Action> {
+    let mut actions = Vec::new();
+    for (pool, held) in snapshot.pools.iter().zip(held) {
+        if *held || pool.spec.pause.down || snapshot.policy.pause.down {
+            continue;
+        }
+        let age = source_age_of(snapshot, &Source::instances(&pool.name), now);
+        for instance in pool.nodeless.iter().map(|id| &pool.instances[id]) {
+            let Some(up) = nodeless.get(&instance.name).map(|&since| now.since(since)) else { continue };
+            if up <= pool.spec.times.boot_deadline {
                 continue;
             }
             let inputs = vec![Input {

@@ -73,13 +73,14 @@ pub fn plan_with(
     let placements = placing.placements;
     let mut actions = actions::take_backs(&bins, now);
     actions.extend(actions::launches(&bins, starting, memory, &wishes, now));
-    actions.extend(actions::releases(snapshot, memory, now));
+    let nodeless = actions::nodeless(snapshot, memory, now);
+    actions.extend(actions::releases(snapshot, &nodeless, &gates.held_pools, now));
     let loads = say::Loads::new(&bins, wishes.wishes.len());
     let mut grants = say::grants(&bins, &loads, &needs, &placements, &wishes);
     grants.extend(elastic::serve(&mut bins, &elastic));
     say::waiting(&bins, &loads, &needs, &placements, &wishes, &mut report);
     say::unmodelled(snapshot, &mut report);
-    let removals = match gates.removals {
+    let mut removals = match gates.removals {
         true => Weighing::new(&mut bins, &mut rooms, memory, now, &wishes, &gates.held_pools).run(),
         false => Removals { idle_since: memory.history.idle_since.clone(), ..Removals::default() },
     };
@@ -87,6 +88,7 @@ pub fn plan_with(
     if bins.steps_left == 0 {
         report.holds.push(Hold { subject: Subject::Cluster, reason: HoldReason::StepsUsedUp, until: None });
     }
+    removals.idle_since.extend(nodeless);
     report.trace.extend(removals.candidates.into_iter().map(Step::Candidate));
     report.next_look = Some(next_look(memory, now, removals.next_at));
     for (at, action) in actions.iter_mut().enumerate() {
@@ -123,6 +125,11 @@ fn open_returning(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory) {
 fn open_starting(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory, now: Time) {
     for node in starting_nodes(snapshot, memory, now) {
         let gpus = snapshot.pools[node.pool as usize].templates[node.template as usize].gpus;
+        // It is a place once: as it will be, not as the node of its former life still says that it is.
+        let former = snapshot.node_slots.get(&node.name).filter(|&&slot| snapshot.node(slot).takes_pods());
+        if let Some(&slot) = former {
+            bins.close(snapshot.rank(slot) as usize);
+        }
         let mut bin = NewBin::new(node.pool, node.template, Capacity::Starting, node.name, gpus);
         bin.ready_at = Some(node.ready_at);
         bins.open(bin);

@@ -2,7 +2,8 @@
 
 use crate::check::check;
 use crate::fixtures::{Cluster, a_pool, labels};
-use crate::observation::{ErrorClass, InstanceState};
+use crate::memory::Removal;
+use crate::observation::{ErrorClass, InstanceState, Observation, Source, SourceError};
 use crate::plan::{
     ActionCode, ActionKind, HoldReason, Limit, Plan, PodBlock, SkipReason, Step, UnsafeToRemove, WaitingOn,
 };
@@ -28,6 +29,24 @@ fn kept(plan: &Plan, node: &str) -> Option<UnsafeToRemove> {
         _ => None,
     });
     candidate.expect("it was weighed").unsafe_to_remove.clone()
+}
+
+/// The drain of a node, just begun.
+fn a_removal(cluster: &Cluster, node: &str) -> Removal {
+    Removal {
+        pool: "cpu".into(),
+        uid: format!("uid-{node}").into(),
+        provider_id: format!("sim:///{node}").into(),
+        token: "".into(),
+        mark: "stop-1".into(),
+        mode: Default::default(),
+        release: false,
+        since: cluster.now,
+        deadline: cluster.now + Span::from_mins(15),
+        waits: false,
+        stopping: false,
+        displaces: Vec::new(),
+    }
 }
 
 /// Plans, and lets the second pair of eyes look at it.
@@ -296,24 +315,63 @@ fn a_minimum_holds_while_a_removal_is_under_way() {
     for name in ["n1", "n2", "n3"] {
         cluster.node(name, "cpu");
     }
-    let removal = crate::memory::Removal {
-        pool: "cpu".into(),
-        uid: "n3".into(),
-        provider_id: "n3".into(),
-        token: "".into(),
-        mark: "stop-1".into(),
-        mode: crate::policy::StopMode::Deallocate,
-        release: false,
-        since: cluster.now,
-        deadline: cluster.now + Span::from_mins(15),
-        waits: false,
-        stopping: false,
-        displaces: Vec::new(),
-    };
+    let removal = a_removal(&cluster, "n3");
     cluster.memory.ledger.removals.insert("n3".into(), removal);
     let plan = checked(&mut cluster);
     assert_eq!(plan.actions, []);
     assert_eq!(kept(&plan, "n2"), Some(UnsafeToRemove::AtMinimum));
+}
+
+#[test]
+fn a_machine_that_is_off_already_does_not_leave_a_second_time() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0)).min = 1;
+    cluster.without_removal_budgets();
+    for name in ["n1", "n2", "n3"] {
+        cluster.node(name, "cpu");
+    }
+    cluster.instance("n3", "cpu", InstanceState::Stopped);
+    let removal = Removal { stopping: true, ..a_removal(&cluster, "n3") };
+    cluster.memory.ledger.removals.insert("n3".into(), removal);
+    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::StopInstance, "n2".to_owned())]);
+}
+
+#[test]
+fn what_is_being_let_go_counts_until_it_is_gone() {
+    // Seed 2772 of the storms: the list lagged, and a pool was filled up twice.
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 2, 1.0));
+    cluster.node("n1", "cpu");
+    cluster.running("busy-1", "n1", &[("cpu", "3")]);
+    cluster.pending("web-1", &[("cpu", "3")]);
+    let release = Removal { release: true, ..a_removal(&cluster, "made") };
+    cluster.memory.ledger.removals.insert("made".into(), release);
+    assert_eq!(checked(&mut cluster).actions, []);
+    cluster.memory.ledger.removals.clear();
+    assert_eq!(made(&checked(&mut cluster), "cpu"), 1);
+}
+
+#[test]
+fn a_machine_on_its_way_up_is_one_place_whatever_its_former_node_says() {
+    // Seed 112 of the storms: a machine for every look at one pod, since the node of its former life was still said to be ready.
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.node("n1", "cpu");
+    cluster.running("lost-1", "n1", &[("cpu", "4")]);
+    cluster.instance("n1", "cpu", InstanceState::Starting);
+    cluster.pending("web-1", &[("cpu", "3")]);
+    let launch = crate::memory::Launch {
+        kind: crate::memory::LaunchKind::Start,
+        pool: "cpu".into(),
+        zone: "".into(),
+        instance_type: "".into(),
+        provider_id: "sim:///n1".into(),
+        token: "cpu-1".into(),
+        since: cluster.now,
+        deadline: cluster.now + Span::from_mins(15),
+    };
+    cluster.memory.ledger.launches.insert("n1".into(), launch);
+    assert_eq!(checked(&mut cluster).actions, []);
 }
 
 #[test]
@@ -503,20 +561,7 @@ fn a_node_that_only_runs_empty_is_taken_back_before_any_is_started() {
         [(ActionKind::CreateInstance, "cpu-1".to_owned())],
         "being drained for good"
     );
-    let removal = crate::memory::Removal {
-        pool: "cpu".into(),
-        uid: "uid-n1".into(),
-        provider_id: "sim:///n1".into(),
-        token: "".into(),
-        mark: "m1".into(),
-        mode: Default::default(),
-        release: false,
-        since: cluster.now,
-        deadline: cluster.now + Span::from_hours(1),
-        waits: true,
-        stopping: false,
-        displaces: Vec::new(),
-    };
+    let removal = Removal { mark: "m1".into(), waits: true, ..a_removal(&cluster, "n1") };
     cluster.memory.ledger.removals.insert("n1".into(), removal);
     let plan = checked(&mut cluster);
     assert_eq!(kinds(&plan), [(ActionKind::UncordonNode, "n1".to_owned())]);
@@ -530,9 +575,18 @@ fn an_instance_of_ours_that_never_joined_is_let_go() {
     cluster.instance("lost", "cpu", InstanceState::Running);
     assert_eq!(checked(&mut cluster).actions, [], "without our token it is not ours");
     cluster.instances.values_mut().next().expect("it is there").token = "cpu-7".into();
+    assert_eq!(checked(&mut cluster).actions, [], "it may be about to join: it was only just seen");
+    cluster.memory.history.idle_since.insert("lost".into(), cluster.now - Span::from_mins(16));
     let plan = checked(&mut cluster);
     assert_eq!(kinds(&plan), [(ActionKind::ReleaseInstance, "lost".to_owned())]);
     assert_eq!(plan.actions[0].reason.code, ActionCode::NeverJoined);
+    // Seed 366 of the storms: what an old list shows may be a node by now.
+    let mut store = cluster.store();
+    let error = SourceError { class: ErrorClass::Transient, message: "no list".into() };
+    let source = Source::instances(&"cpu".into());
+    store.observe(Observation { source, taken_at: cluster.now, outcome: Err(error) });
+    let (plan, _) = super::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
+    assert_eq!(plan.actions, []);
 }
 
 #[test]

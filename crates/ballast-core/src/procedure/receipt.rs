@@ -43,6 +43,8 @@ pub enum GaveUp {
     UnexpectedPod,
     /// It took too long.
     Deadline,
+    /// It could not begin before what it was decided on was out of date.
+    Outdated,
     /// The plan, or a pause, took it back.
     Cancelled,
     /// The node is another one of the same name.
@@ -80,6 +82,7 @@ impl fmt::Display for GaveUp {
         f.write_str(match self {
             Self::UnexpectedPod => "a pod is there that may not be displaced",
             Self::Deadline => "it took too long",
+            Self::Outdated => "it could not begin in time, and is decided anew",
             Self::Cancelled => "it was taken back",
             Self::Replaced => "the node is another one of the same name",
             Self::NodeGone => "the node is gone",

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::kube::Name;
-use crate::observation::{Body, Change, Instance, Object, ObjectKey, ObjectKind, Observation, Source};
+use crate::observation::{
+    Body, Change, Instance, InstanceState, Object, ObjectKey, ObjectKind, Observation, Source,
+};
 use crate::units::Time;
 
 use super::store_pods::Shortcuts;
@@ -112,9 +114,12 @@ impl Store {
         let max_shrink = self.current.policy.sources.max_shrink;
         let pool = source.name.clone();
         let snapshot = Arc::make_mut(&mut self.current);
-        if !snapshot.sources.entry(source).or_default().believes(instances.len(), at, max_shrink) {
+        let state = snapshot.sources.entry(source).or_default();
+        if !state.believes(instances.len(), at, max_shrink) {
             return;
         }
+        // What was seen on its way out may be missing next time without suspicion.
+        state.len = instances.iter().filter(|instance| instance.state != InstanceState::Stopping).count();
         let Ok(at) = snapshot.pools.binary_search_by(|entry| entry.name.cmp(&pool)) else { return };
         let listed: std::collections::BTreeMap<Name, Instance> =
             instances.into_iter().map(|instance| (instance.id.clone(), instance)).collect();

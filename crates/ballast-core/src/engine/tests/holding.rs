@@ -1,12 +1,15 @@
 //! What is left alone, and what is set right.
 
 use crate::engine::Engine;
-use crate::fixtures::Cluster;
+use crate::fixtures::{Cluster, labels};
 use crate::kube::Name;
 use crate::memory::Ledger;
+use crate::observation::{ErrorClass, InstanceState};
+use crate::procedure::{GaveUp, Receipt, Reply, Request};
+use crate::snapshot::CORDON_MARK;
 use crate::units::Span;
 
-use super::acting::one_unneeded;
+use super::acting::{one_unneeded, three_wait};
 use super::world::{World, four_cores};
 
 #[test]
@@ -45,6 +48,111 @@ fn a_removal_in_the_ledger_is_resumed() {
     world.run(Span::from_mins(3));
     assert_eq!(world.stops, 1);
     assert_eq!(world.engine.memory().ledger.removed.len(), 1, "one removal is counted once");
+}
+
+#[test]
+fn a_removal_that_cannot_begin_in_time_is_decided_anew() {
+    // Seeds 573, 909 and 991 of the storms: the ledger could not be written for minutes, then old decisions were carried out.
+    let cluster = one_unneeded();
+    let mut engine = Engine::new(None).unwrap();
+    let first = engine.tick(cluster.now, cluster.observations());
+    assert_eq!(engine.memory().ledger.removed.len(), 1);
+    let late = cluster.now + Span::from_secs(10);
+    let then = engine.settle(late, first.requests[0].0, Reply::Done);
+    let outdated = Receipt::GaveUp { why: GaveUp::Outdated, cordon_left: false };
+    assert_eq!((then.requests, then.receipts), (vec![], vec![("n2".into(), outdated)]));
+    let ledger = &engine.memory().ledger;
+    assert!(ledger.removals.is_empty() && ledger.removed.is_empty(), "it is as if it had never been decided");
+    assert!(engine.memory().history.idle_since.contains_key("n2"), "it is as unneeded as before");
+}
+
+#[test]
+fn a_launch_that_came_to_nothing_is_owed_until_it_is_let_go() {
+    let mut cluster = three_wait();
+    cluster.pools.get_mut("cpu").unwrap().times.boot_deadline = Span::from_mins(3);
+    cluster.pools.get_mut("cpu").unwrap().max = 2;
+    cluster.instance("off", "cpu", InstanceState::Stopped);
+    let mut world = World::new(cluster);
+    world.never_joins = true;
+    world.refuses_stops = Some(ErrorClass::Auth);
+    world.run(Span::from_mins(40));
+    let asked = world.count("stop");
+    assert!((2..12).contains(&asked), "it is asked for now and then, {asked} times");
+    assert!(world.engine.memory().ledger.removals.contains_key("off"));
+    world.restart();
+    world.refuses_stops = None;
+    world.refuses = Some(ErrorClass::StockOut);
+    world.run(Span::from_mins(7));
+    assert_eq!(world.cluster.instances["sim:///off"].state, InstanceState::Stopped);
+    assert!(world.engine.memory().ledger.removals.is_empty());
+}
+
+#[test]
+fn a_pause_lets_what_is_owed_rest() {
+    let mut cluster = three_wait();
+    cluster.pools.get_mut("cpu").unwrap().times.boot_deadline = Span::from_mins(3);
+    cluster.instance("off", "cpu", InstanceState::Stopped);
+    let mut world = World::new(cluster);
+    world.never_joins = true;
+    world.refuses_stops = Some(ErrorClass::Auth);
+    world.run(Span::from_mins(5));
+    (world.cluster.policy.pause.up, world.cluster.policy.pause.down) = (true, true);
+    world.refuses_stops = None;
+    world.tick();
+    let (asked, before) = (world.count("stop"), world.log.len());
+    world.run(Span::from_mins(30));
+    assert_eq!(world.count("stop"), asked);
+    assert!(world.log.len() - before < 40, "{:?}", &world.log[before..]);
+    world.cluster.policy.pause.down = false;
+    world.run(Span::from_mins(12));
+    assert_eq!(world.cluster.instances["sim:///off"].state, InstanceState::Stopped);
+}
+
+#[test]
+fn a_cordon_left_on_a_node_that_is_not_ready_comes_off_while_its_machine_runs() {
+    // Seed 813 of the storms: a release was given up, and its mark kept the node from ever being weighed again.
+    for (state, expected) in [(InstanceState::Running, 1), (InstanceState::Stopped, 0)] {
+        let mut cluster = Cluster::new();
+        four_cores(&mut cluster);
+        let node = cluster.node("n1", "cpu");
+        node.spec.unschedulable = true;
+        node.metadata.annotations = labels(&[(CORDON_MARK, "stop-4")]);
+        node.status.conditions[0].status = "Unknown".into();
+        cluster.instance("n1", "cpu", state);
+        let mut engine = Engine::new(None).unwrap();
+        let mut looks = 0;
+        for _ in 0..4 {
+            let outcome = engine.tick(cluster.now, cluster.observations());
+            looks += outcome
+                .requests
+                .iter()
+                .filter(|(_, request)| matches!(request, Request::ReadNode { .. }))
+                .count();
+            cluster.now += Span::from_mins(1);
+        }
+        assert_eq!(looks, expected, "{state:?}");
+    }
+}
+
+#[test]
+fn a_removal_is_taken_back_when_the_cloud_takes_the_others() {
+    // Seed 742 of the storms.
+    let mut cluster = one_unneeded();
+    cluster.pools.get_mut("cpu").unwrap().min = 1;
+    let mut world = World::new(cluster);
+    world.fault = Some((2, super::world::Fault::RequestLost));
+    world.tick();
+    assert_eq!(world.cordoned().len(), 1);
+    world.cluster.instances.get_mut("sim:///n1").unwrap().state = InstanceState::Stopped;
+    world.cluster.pods.clear();
+    world.refuses = Some(ErrorClass::StockOut);
+    // The loss is seen before the drain goes on.
+    for millis in [300, 700] {
+        world.cluster.now += Span::from_millis(millis);
+        world.tick();
+    }
+    world.run(Span::from_mins(1));
+    assert_eq!((world.stops, world.cordoned().len()), (0, 0));
 }
 
 #[test]

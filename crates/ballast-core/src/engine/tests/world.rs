@@ -31,6 +31,8 @@ pub(super) struct World {
     pub(super) fault: Option<(usize, Fault)>,
     /// Every launch is refused like this.
     pub(super) refuses: Option<ErrorClass>,
+    /// Every stop is refused like this.
+    pub(super) refuses_stops: Option<ErrorClass>,
     /// Nothing that is started ever joins.
     pub(super) never_joins: bool,
     pub(super) made: u32,
@@ -53,6 +55,7 @@ impl World {
             log: Vec::new(),
             fault: None,
             refuses: None,
+            refuses_stops: None,
             never_joins: false,
             made: 0,
             stops: 0,
@@ -190,6 +193,9 @@ impl World {
     }
 
     fn stop(&mut self, id: &Name, mode: StopMode) -> Reply {
+        if let Some(class) = self.refuses_stops {
+            return failed(class);
+        }
         let Some(instance) = self.cluster.instances.get_mut(id) else { return failed(ErrorClass::NotFound) };
         let name = instance.name.clone();
         if matches!(instance.state, InstanceState::Running | InstanceState::Starting) {

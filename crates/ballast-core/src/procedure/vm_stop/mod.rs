@@ -19,6 +19,11 @@ use super::{GaveUp, LiveNode, LivePod, Next, Receipt, Reply, Request};
 /// How long after the deadline a stop that was sent is waited for, and how long an uncordon is tried.
 const GRACE: Span = Span::from_mins(15);
 
+/// How long after its decision a removal may still begin. It was decided on what was seen then, and budgets count it from
+/// then: one that a slow ledger or a refused cordon holds up for longer is left to a plan that looks again. The ledger and the
+/// cordon take a fraction of a second each; a longer limit lets removals of several plans bunch.
+const BEGIN_WITHIN: Span = Span::from_secs(5);
+
 /// A removal under way. The ledger holds its mark before the first step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VmStop {
@@ -32,6 +37,8 @@ pub struct VmStop {
     waits: bool,
     release: bool,
     displaces: Vec<Name>,
+    /// Until when it may begin.
+    begin_by: Time,
     deadline: Time,
     phase: Phase,
     /// A request is out.
@@ -94,6 +101,7 @@ impl VmStop {
             waits: removal.waits,
             release: removal.release,
             displaces: removal.displaces.clone(),
+            begin_by: if removal.release { Time::FAR_FUTURE } else { removal.since + BEGIN_WITHIN },
             deadline: removal.deadline,
             phase: if removal.release { Phase::Find } else { Phase::Cordon },
             asked: false,
@@ -111,19 +119,27 @@ impl VmStop {
         }
     }
 
-    /// A removal found in the ledger by a new process: anything up to the mark may have happened, so it looks first.
+    /// A removal found in the ledger by a new process: anything up to the mark may have happened, so it looks first. It goes on
+    /// where it had begun and never begins: what it was decided on was seen by another process.
     pub fn resume(name: &Name, removal: &Removal) -> Self {
         let phase = match (removal.release, removal.stopping) {
             (true, _) => Phase::Find,
             (false, true) => Phase::Gone,
             (false, false) => Phase::Check,
         };
-        Self { phase, touched: true, sent: removal.stopping, ..Self::begin(name, removal) }
+        let begun = Self::begin(name, removal);
+        let begin_by = if removal.release { begun.begin_by } else { Time::ZERO };
+        Self { phase, begin_by, touched: true, sent: removal.stopping, ..begun }
     }
 
     /// Takes the removal back. It has an effect as long as no stop may have been sent.
     pub fn cancel(&mut self) {
         self.cancelled = true;
+    }
+
+    /// The node may carry our cordon, or did: the removal has begun.
+    pub fn has_begun(&self) -> bool {
+        self.touched
     }
 
     /// A stop may have been sent: there is no way back.
@@ -172,6 +188,9 @@ impl VmStop {
         let undoing = matches!(self.phase, Phase::Undo | Phase::UndoCheck);
         if self.cancelled && !self.sent && !undoing {
             return self.give_up(now, GaveUp::Cancelled);
+        }
+        if self.phase == Phase::Cordon && now > self.begin_by {
+            return self.give_up(now, GaveUp::Outdated);
         }
         if now >= self.deadline && !undoing {
             if !self.sent {
