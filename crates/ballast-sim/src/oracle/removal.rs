@@ -11,12 +11,15 @@ use crate::world::{Class, Life, Machine, NONE, Power, Ready, World};
 
 /// How old a live read may be when a machine is stopped: five seconds by promise, and a request's way.
 const READ_WITHIN: Span = Span::from_secs(7);
-/// How long after the decision a cordon comes at the latest: one lost answer and one restart.
-const CORDON_WITHIN: Span = Span::from_secs(75);
+/// How long after the decision a cordon comes at the latest: five seconds by promise, and a request's way.
+const CORDON_WITHIN: Span = Span::from_secs(7);
 /// How long after a view broke a request may still arrive that was decided before.
 const SIGHT_GRACE: Span = Span::from_secs(5);
 /// After how long a list that shrank has been told twice.
 const SECOND_LOOK: Span = Span::from_secs(30);
+
+/// How long a loss may go unseen: until its cloud is asked again, or its node is given up, and a plan is made.
+const LOSS_KNOWN_WITHIN: Span = Span::from_secs(75);
 
 impl Oracle {
     pub(super) fn check_stop(&mut self, world: &World, pool: &Name, id: &Name, mode: StopMode) {
@@ -74,12 +77,14 @@ impl Oracle {
         }
     }
 
-    /// I-6: a pool does not fall below its minimum by our hand.
+    /// I-6: a pool does not fall below its minimum by our hand. What its cloud took a moment ago nobody can know yet.
     fn check_minimum(&mut self, world: &World, pool: u32, machine: &Machine) {
         let rules = &self.pools[pool as usize];
         let least = i64::from(rules.spec.min);
         let power = &world.meter.pools[pool as usize].power;
-        let left = power[0] + power[1] - 1;
+        let taken = world.pools[pool as usize].taken_back.iter().rev();
+        let unseen = taken.take_while(|at| world.now.since(**at) <= LOSS_KNOWN_WITHIN).count() as i64;
+        let left = power[0] + power[1] - 1 + unseen;
         if left < least && rules.spec.schedule.is_empty() {
             let message = format!("`{}` is stopped, {left} are left of at least {least}", machine.name);
             self.breach(world, "I-6", message);
@@ -98,7 +103,7 @@ impl Oracle {
         }
         self.removed.push_back((now, pool));
         let within = |window: Span, of: Option<u32>| {
-            // Budgets are spent when a removal is decided; its cordon follows, after a crash or a lost answer somewhat later.
+            // Budgets are spent when a removal is decided; its cordon follows at once or not at all.
             let window = Span::from_millis(window.as_millis() - CORDON_WITHIN.as_millis());
             let counted =
                 |(at, pool): &&(Time, u32)| now.since(*at) < window && of.is_none_or(|of| *pool == of);
@@ -136,6 +141,10 @@ impl Oracle {
         let node = machine.node.as_ref();
         if node.is_some_and(|node| !node.cordoned) && machine.is_whole() {
             self.check_budgets(world, pool, machine);
+        }
+        // What never was a usable node since it was started takes no capacity with it, and is let go by live reads alone.
+        if !machine.has_been_whole {
+            return;
         }
         for view in [View::Nodes, View::Pods, View::Budgets, View::Instances] {
             let Some((kind, since)) = watch.trouble(view, Some(pool as usize)) else { continue };

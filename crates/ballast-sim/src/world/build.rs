@@ -197,6 +197,7 @@ fn pool_of(
         reclaim: pool.cloud.reclaim,
         deletes: spec.stop == StopMode::Delete,
         dirty: true,
+        taken_back: Vec::new(),
     }
 }
 

@@ -107,6 +107,8 @@ pub(crate) struct Pool {
     pub(crate) deletes: bool,
     /// Its machines have changed since somebody last looked.
     pub(crate) dirty: bool,
+    /// When its cloud took machines back, the latest last.
+    pub(crate) taken_back: Vec<Time>,
 }
 
 /// A workload at work: it makes jobs.

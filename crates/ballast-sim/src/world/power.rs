@@ -57,6 +57,8 @@ impl World {
         entry.was_used = false;
         entry.has_been_whole = false;
         entry.doomed = false;
+        self.await_silence(machine);
+        let entry = &self.machines[machine as usize];
         let (epoch, kind) = (entry.epoch, &self.kinds[entry.kind as usize]);
         let pool = &self.pools[kind.pool as usize];
         self.meter.added(kind.pool, self.now);
@@ -78,6 +80,7 @@ impl World {
         }
         if entry.power == Power::Starting {
             self.set_power(machine, Power::Running);
+            self.await_silence(machine);
         } else if entry.power == Power::Running {
             self.set_ready(machine, Ready::Yes);
         }
@@ -156,7 +159,7 @@ impl World {
         }
         let Some(node) = &mut entry.node else { return };
         node.devices_up = true;
-        entry.has_been_whole = true;
+        entry.has_been_whole |= node.ready == Ready::Yes;
         entry.devices = Devices::new(self.kinds[entry.kind as usize].gpus);
         self.touch_node(machine);
         self.freed(machine);
@@ -187,6 +190,7 @@ impl World {
         }
         let before = std::mem::replace(&mut node.ready, ready);
         node.since = self.now;
+        entry.has_been_whole |= ready == Ready::Yes && node.devices_up;
         let kind = &self.kinds[entry.kind as usize];
         if before == Ready::Yes || ready == Ready::Yes {
             self.meter.machine_ready(kind, ready == Ready::Yes, idle);
@@ -208,11 +212,27 @@ impl World {
         self.set_power(machine, if for_good { Power::Gone } else { Power::Stopped });
         let entry = &self.machines[machine as usize];
         let epoch = entry.epoch;
-        if entry.node.is_some() {
-            let after = if for_good { NODE_GONE_AFTER } else { UNKNOWN_AFTER };
-            self.queue.plan(self.now + after, Event::NodeLost { machine, epoch });
-        } else if for_good {
-            self.forget(machine);
+        match (&entry.node, for_good) {
+            (None, true) => self.forget(machine),
+            (Some(_), true) => {
+                self.queue.plan(self.now + NODE_GONE_AFTER, Event::NodeLost { machine, epoch })
+            }
+            (_, false) => self.await_silence(machine),
+        }
+    }
+
+    /// The node of a machine whose kubelet says nothing is given up in time, and then its pods: whether the machine has power
+    /// again meanwhile is nothing that the control plane knows.
+    fn await_silence(&mut self, machine: u32) {
+        let entry = &self.machines[machine as usize];
+        let (epoch, now) = (entry.epoch, self.now);
+        match &entry.node {
+            None => {}
+            Some(node) if node.ready == Ready::Unknown => {
+                let at = (node.since + PODS_LOST_AFTER).max(now);
+                self.queue.plan(at, Event::PodsLost { machine, epoch });
+            }
+            Some(_) => self.queue.plan(now + UNKNOWN_AFTER, Event::NodeLost { machine, epoch }),
         }
     }
 
@@ -228,7 +248,7 @@ impl World {
             self.forget(machine);
         } else {
             self.set_ready(machine, Ready::Unknown);
-            self.queue.plan(self.now + PODS_LOST_AFTER, Event::PodsLost { machine, epoch });
+            self.await_silence(machine);
         }
     }
 
@@ -273,6 +293,7 @@ impl World {
         let pool = self.kinds[entry.kind as usize].pool;
         let for_good = self.pools[pool as usize].deletes;
         self.meter.reclaimed();
+        self.pools[pool as usize].taken_back.push(self.now);
         self.set_power(machine, Power::Stopping(for_good));
         let epoch = self.machines[machine as usize].epoch;
         self.machine_down(machine, epoch);
