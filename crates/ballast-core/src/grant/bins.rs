@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::Capacity;
 use super::need::Need;
-use super::relations::{Terms, Ties};
+use super::relations::{Opened, Terms, Ties};
 use crate::kube::Name;
 use crate::plan::Misfit;
 use crate::resources::{GpuDevices, GpuNeed, Resources};
@@ -52,8 +52,10 @@ pub(crate) struct NewBin {
     pub gang: Option<u32>,
     /// What is free on it, where it is a node that we cordoned and could take back.
     pub returning: Option<Resources>,
-    /// Host ports taken on it.
+    /// Host ports taken on it besides those of its daemons.
     ports: Vec<crate::snapshot::HostPort>,
+    /// Domains that it brought along.
+    domains: Vec<Opened>,
 }
 
 /// Everything that pods can be placed on.
@@ -85,7 +87,7 @@ struct Undo {
     gpus: Option<GpuDevices>,
     ports: usize,
     class: usize,
-    count: u32,
+    count: i64,
 }
 
 impl<'a> Bins<'a> {
@@ -101,10 +103,7 @@ impl<'a> Bins<'a> {
             scratch.allowed_generation = snapshot.node_generation;
         }
         scratch.overlay.reset(snapshot.index());
-        let mut terms = Terms::default();
-        for class in classes {
-            terms.register(snapshot, class);
-        }
+        let terms = Terms::new(snapshot, classes);
         Self {
             snapshot,
             scratch,
@@ -138,8 +137,7 @@ impl<'a> Bins<'a> {
                 self.take(need, &ties, bin, times);
                 left -= times;
             }
-            // A refusal for spread or affinity may turn; look there again as long as something is placed.
-            from = if times > 0 && !ties.only_away() { 0 } else { rank + 1 };
+            from = if times > 0 && ties.may_turn() { 0 } else { rank + 1 };
         }
         count - left
     }
@@ -191,7 +189,7 @@ impl<'a> Bins<'a> {
                 self.take(need, &ties, Bin::New(at), times);
                 left -= times;
             }
-            from = if times > 0 && !ties.only_away() { 0 } else { at + 1 };
+            from = if times > 0 && ties.may_turn() { 0 } else { at + 1 };
         }
         count - left
     }
@@ -219,16 +217,67 @@ impl<'a> Bins<'a> {
         self.new.push(bin);
         let at = self.new.len() - 1;
         if !self.terms.is_empty() {
-            let domain = domain_of(self.snapshot, &self.new, Bin::New(at));
-            self.terms.open_domain(domain);
+            let taints = &self.snapshot.pools[self.new[at].pool as usize].spec.template.taints;
+            let name = self.new[at].name.clone();
+            let profile = template.profile(&name, taints);
+            self.new[at].domains = self.terms.open(self.snapshot, &profile, (HOSTNAME_LABEL, &name));
         }
         at
     }
 
-    /// Places exactly `times` units on a new bin that was just opened for them.
-    pub(crate) fn take_on_new(&mut self, need: &Need<'_>, at: usize, times: u32) {
-        let ties = self.ties_of(need.class);
-        self.take(need, &ties, Bin::New(at), times);
+    /// Places up to `most` units on a new bin that was just opened for them and has the room: fewer where relations to what
+    /// is there or was placed refuse more. `spread_over` names the key over whose domains the need was split.
+    pub(crate) fn take_on_new(
+        &mut self,
+        need: &Need<'_>,
+        at: usize,
+        most: u32,
+        spread_over: Option<&Name>,
+    ) -> (u32, Option<Misfit>) {
+        let all = self.ties_of(need.class);
+        let ties = spread_over.map(|key| self.terms.without_spread_over(&all, key));
+        let mut placed = 0;
+        while placed < most {
+            match self.room(need.class, ties.as_ref().unwrap_or(&all), Bin::New(at), most - placed) {
+                Ok(units) => {
+                    self.take(need, &all, Bin::New(at), units);
+                    placed += units;
+                }
+                Err(misfit) => return (placed, Some(misfit)),
+            }
+        }
+        (placed, None)
+    }
+
+    /// How many units of a class, at most `most`, ports and relations let on a bin that has the room.
+    fn room(&self, class: &Class, ties: &Ties, bin: Bin, most: u32) -> Result<u32, Misfit> {
+        if self.ports_taken(class, bin) {
+            return Err(Misfit::HostPort);
+        }
+        let most = if class.ports.is_empty() { most } else { most.min(1) };
+        if ties.is_free() {
+            return Ok(most);
+        }
+        self.terms.room(ties, most, domain_of(self.snapshot, &self.new, bin))
+    }
+
+    /// Pods leave a node on trial: they do not count there any more.
+    pub(crate) fn leave(&mut self, class: &Class, rank: usize, pods: u32) {
+        let ties = self.ties_of(class);
+        if ties.is_free() {
+            return;
+        }
+        let bin = Bin::Node(rank);
+        self.terms.count(&ties, domain_of(self.snapshot, &self.new, bin), -i64::from(pods));
+        let class = std::ptr::from_ref(class) as usize;
+        self.log.push(Undo {
+            bin,
+            free: *self.free(bin),
+            gpus: None,
+            ports: 0,
+            class,
+            count: -i64::from(pods),
+        });
     }
 
     /// Places exactly `times` units on a node where they were found to fit.
@@ -244,8 +293,12 @@ impl<'a> Bins<'a> {
     }
 
     /// How many pods that a term means are in each domain now.
-    pub(crate) fn counts(&self, term: &crate::snapshot::PodTerm) -> crate::snapshot::Domains {
-        self.terms.meant(term)
+    pub(crate) fn counts(
+        &self,
+        class: &Class,
+        term: &crate::snapshot::PodTerm,
+    ) -> std::collections::BTreeMap<Name, u32> {
+        self.terms.counts(class, term)
     }
 
     /// How many nodes this plan opened in a zone of a pool.
@@ -282,6 +335,7 @@ impl<'a> Bins<'a> {
         while self.new.len() > new {
             let bin = self.new.pop().expect("there are more than at the mark");
             *self.opened.entry((bin.pool, bin.template)).or_default() -= 1;
+            self.terms.close(&bin.domains);
             self.new_index.pop();
         }
     }
@@ -345,7 +399,7 @@ impl<'a> Bins<'a> {
         if self.ports_taken(need.class, Bin::Node(rank)) {
             return Some(Misfit::HostPort);
         }
-        self.terms.misfit(ties, domain_of(self.snapshot, &self.new, Bin::Node(rank)))
+        self.terms.misfit(ties, &domain_of(self.snapshot, &self.new, Bin::Node(rank)))
     }
 
     fn step(&mut self) -> bool {
@@ -379,12 +433,7 @@ impl<'a> Bins<'a> {
     fn times(&self, class: &Class, ties: &Ties, bin: Bin) -> u32 {
         let free = *self.free(bin);
         let times = class.requests.times_in(&free).min(self.gpus(bin).times(class.gpu));
-        if times == 0 || (ties.is_free() && class.ports.is_empty()) {
-            return times;
-        }
-        let refused = self.ports_taken(class, bin)
-            || self.terms.misfit(ties, domain_of(self.snapshot, &self.new, bin)).is_some();
-        u32::from(!refused)
+        if times == 0 { 0 } else { self.room(class, ties, bin, times).unwrap_or(0) }
     }
 
     fn take(&mut self, need: &Need<'_>, ties: &Ties, bin: Bin, times: u32) {
@@ -424,7 +473,7 @@ impl<'a> Bins<'a> {
             gpus,
             ports: class.ports.len(),
             class: class_id,
-            count: times,
+            count: i64::from(times),
         });
     }
 
@@ -435,7 +484,7 @@ impl<'a> Bins<'a> {
         self.set_free(undo.bin, undo.free);
         if let Some(ties) = self.ties.get(&undo.class).filter(|ties| !ties.is_free()).cloned() {
             let domain = domain_of(self.snapshot, &self.new, undo.bin);
-            self.terms.count(&ties, domain, -i64::from(undo.count));
+            self.terms.count(&ties, domain, -undo.count);
         }
         if undo.ports > 0 {
             let ports = self.ports_mut(undo.bin);
@@ -523,7 +572,11 @@ impl<'a> Bins<'a> {
             ports.iter().any(|b| class.ports.iter().any(|a| a.clashes(b)))
         };
         match bin {
-            Bin::New(at) => clash(&self.new[at].ports),
+            Bin::New(at) => {
+                let new = &self.new[at];
+                let template = &self.snapshot.pools[new.pool as usize].templates[new.template as usize];
+                clash(&template.ports) || clash(&new.ports)
+            }
             Bin::Node(rank) => {
                 let running = &self.snapshot.node_at(rank).pods;
                 self.ports.get(&rank).is_some_and(|ports| clash(ports))
@@ -555,6 +608,7 @@ impl NewBin {
             gang: None,
             returning: None,
             ports: Vec::new(),
+            domains: Vec::new(),
         }
     }
 }

@@ -7,6 +7,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use super::Capacity;
 use super::bins::{Bins, NewBin};
 use super::need::Need;
@@ -33,6 +35,8 @@ struct Growth<'a, 'b, 'n> {
     /// What one unit of each need is worth: its share of the cheapest node full of it.
     worth: Vec<f64>,
     parts: Parts,
+    /// Parts that a new node of a choice refused because of relations to other pods.
+    refused: FxHashMap<(usize, usize), Misfit>,
 }
 
 /// A template of a pool that could be started or made.
@@ -136,7 +140,8 @@ pub(crate) fn grow(
     choices.iter().for_each(|choice| all.add(&choice.free, 1));
     let parts =
         Parts::new(bins, needs, left, &all, |need, key| offered[need].get(key).cloned().unwrap_or_default());
-    let mut growth = Growth { bins, rooms, needs, gang, choices, fits, worth, parts };
+    let mut growth =
+        Growth { bins, rooms, needs, gang, choices, fits, worth, parts, refused: FxHashMap::default() };
     for (need, units) in growth.run() {
         left[need] -= units;
     }
@@ -182,7 +187,9 @@ impl Growth<'_, '_, '_> {
             let Some((lean, next)) = first.or_else(second) else { break };
             let part = &self.parts.list[next];
             let class = self.needs[part.need].class;
-            let barred = self.fits[at][part.need] == 0 || !self.in_domain(choice, part.domain.as_ref());
+            let barred = self.fits[at][part.need] == 0
+                || !self.in_domain(choice, part.domain.as_ref())
+                || (!self.refused.is_empty() && self.refused.contains_key(&(at, next)));
             let taken = trial.load.iter().find(|(taken, _)| *taken == next).map_or(0, |(_, units)| *units);
             let units =
                 fill.units(class, part).min(part.left - taken).min(part.host_cap - taken.min(part.host_cap));
@@ -269,18 +276,45 @@ impl Growth<'_, '_, '_> {
         let supply =
             if self.choices[at].creatable { u32::MAX } else { self.choices[at].stopped.len() as u32 };
         let count = most.min(same).min(self.rooms.allowance(pool).0).min(supply);
-        for _ in 0..count {
-            let bin = self.new_bin(at);
-            let bin = self.bins.open(bin);
-            for &(part, units) in &trial.load {
-                let need = self.parts.list[part].need;
-                self.bins.take_on_new(&self.needs[need], bin, units);
+        for taken in 0..count {
+            let refused_before = self.refused.len();
+            if !self.take_one(at, trial, placed) {
+                return taken > 0;
+            }
+            self.rooms.take(pool, 1);
+            if self.refused.len() > refused_before {
+                break;
+            }
+        }
+        count > 0
+    }
+
+    /// Opens a node and places on it what the trial gives it, as far as relations between pods let it. Returns whether it
+    /// carries anything.
+    fn take_one(&mut self, at: usize, trial: &Trial, placed: &mut Vec<(usize, u32)>) -> bool {
+        let mark = self.bins.mark();
+        let before = placed.len();
+        let bin = self.new_bin(at);
+        let stopped = bin.provider_id.clone();
+        let bin = self.bins.open(bin);
+        for &(part, most) in &trial.load {
+            let Part { need, ref spread_over, .. } = self.parts.list[part];
+            let (units, misfit) = self.bins.take_on_new(&self.needs[need], bin, most, spread_over.as_ref());
+            self.refused.extend(misfit.map(|misfit| ((at, part), misfit)));
+            if units > 0 {
                 self.parts.take(part, units);
                 placed.push((need, units));
             }
-            self.rooms.take(pool, 1);
         }
-        count > 0
+        if placed.len() > before {
+            self.bins.keep(mark);
+            return true;
+        }
+        self.bins.roll_back(mark);
+        if !stopped.is_empty() {
+            self.choices[at].stopped.push(stopped);
+        }
+        false
     }
 
     /// How many choices that balance each other would carry the same for the same price.
@@ -311,20 +345,30 @@ impl Growth<'_, '_, '_> {
 
     /// Notes the limit that bound for needs that are left though a pool fits them.
     fn note_limits(&self, left: &[u32], refusals: &mut Refusals) {
-        for (choice, row) in self.choices.iter().zip(&self.fits) {
+        for (at, (choice, row)) in self.choices.iter().zip(&self.fits).enumerate() {
             let (allowed, limit) = self.rooms.allowance(choice.pool as usize);
             for (need, &times) in row.iter().enumerate() {
                 if left[need] == 0 || times == 0 {
                     continue;
                 }
-                let reason = match limit.clone() {
-                    Some(limit) if allowed == 0 => SkipReason::AtLimit { limit },
+                let reason = match (limit.clone(), self.relation_refusing(at, need)) {
+                    (_, Some(misfit)) => SkipReason::DoesNotFit { misfit },
+                    (Some(limit), _) if allowed == 0 => SkipReason::AtLimit { limit },
                     _ if !choice.creatable => SkipReason::NothingToStart,
                     _ => SkipReason::DoesNotFit { misfit: Misfit::TopologySpread },
                 };
                 refusals.entry((need, choice.pool)).or_insert(reason);
             }
         }
+    }
+
+    /// Which relation between pods a new node of a choice would break with a need.
+    fn relation_refusing(&self, at: usize, need: usize) -> Option<Misfit> {
+        let of_need = |((choice, part), _): &(&(usize, usize), &Misfit)| {
+            *choice == at && self.parts.list[*part].need == need
+        };
+        let refused = self.refused.iter().filter(of_need).map(|(_, misfit)| misfit);
+        refused.min().cloned().or_else(|| self.parts.unsplit.get(&need).cloned())
     }
 }
 

@@ -6,6 +6,7 @@
 //! free until its turn comes, so that it gives back exactly what a higher wish needs.
 
 mod bins;
+mod domains;
 pub(crate) mod elastic;
 mod grow;
 mod need;

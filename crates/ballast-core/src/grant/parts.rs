@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::bins::Bins;
 use super::need::Need;
 use crate::kube::Name;
+use crate::plan::Misfit;
 use crate::resources::{DIMENSIONS, Resources};
 use crate::snapshot::{HOSTNAME_LABEL, NodeIndex, PodTerm};
 
@@ -20,6 +21,8 @@ pub(super) struct Part {
     pub need: usize,
     /// Where: label key and value.
     pub domain: Option<(Name, Name)>,
+    /// The key over whose domains the need was split evenly.
+    pub spread_over: Option<Name>,
     /// Units that are left.
     pub left: u32,
     /// The most of it that one host may carry.
@@ -34,6 +37,8 @@ pub(super) struct Part {
 /// CPU and for those that lean towards memory apart: filling from both keeps a node balanced.
 pub(super) struct Parts {
     pub list: Vec<Part>,
+    /// Needs of which no node that could be started may carry more, and why.
+    pub unsplit: FxHashMap<usize, Misfit>,
     indexes: [NodeIndex; 2],
 }
 
@@ -69,7 +74,7 @@ impl Parts {
         };
         let indexes =
             [Lean::Cpu, Lean::Memory].map(|lean| NodeIndex::build((0..leaves).map(|at| leaf(at, lean))));
-        Self { list, indexes }
+        Self { list, unsplit: splitter.unsplit, indexes }
     }
 
     /// The first part of a lean from `from` on with units left that fit into `free`.
@@ -130,8 +135,9 @@ fn gone() -> Resources {
 /// What was given to each zone so far, over all needs that share a term.
 #[derive(Default)]
 struct Splitter<'n> {
-    given: FxHashMap<&'n PodTerm, BTreeMap<Name, u32>>,
+    given: FxHashMap<(&'n PodTerm, Option<u32>), BTreeMap<Name, u32>>,
     hosts: Vec<&'n PodTerm>,
+    unsplit: FxHashMap<usize, Misfit>,
 }
 
 impl<'n> Splitter<'n> {
@@ -147,9 +153,10 @@ impl<'n> Splitter<'n> {
         let host_terms = self.host_terms(need);
         let host_meant = self.host_meant(need);
         let host_cap = bins.host_cap(need.class);
-        let part = |domain: Option<(Name, Name)>, left: u32| Part {
+        let part = |domain: Option<(Name, Name)>, spread_over: Option<Name>, left: u32| Part {
             need: at,
             domain,
+            spread_over,
             left,
             host_cap,
             host_terms: host_terms.clone(),
@@ -157,41 +164,42 @@ impl<'n> Splitter<'n> {
         };
         let relations = &need.class.relations;
         let wide = |term: &&PodTerm| &*term.key != HOSTNAME_LABEL;
-        let spread = relations.spread.iter().map(|spread| &spread.pods).find(wide);
+        let spread = relations.spread.iter().find(|spread| wide(&&spread.pods));
         let near = relations.near.iter().find(wide);
-        let Some(term) = near.or(spread) else {
-            list.push(part(None, left));
+        let Some(term) = near.or(spread.map(|spread| &spread.pods)) else {
+            list.push(part(None, None, left));
             return;
         };
-        let given = self.given.entry(term).or_insert_with(|| {
-            let mut given = bins.counts(term);
-            for zone in zones(at, &term.key) {
-                given.entry(zone).or_default();
+        let offered = zones(at, &term.key);
+        let whose_nodes = near.is_none().then_some(need.class.constraint);
+        let given = self.given.entry((term, whose_nodes)).or_insert_with(|| {
+            let mut given = bins.counts(need.class, term);
+            for zone in &offered {
+                given.entry(zone.clone()).or_default();
             }
             given
         });
-        let offered = zones(at, &term.key);
-        if near.is_some() {
-            // Where the others are; else where the fewest are, so that groups do not crowd one zone.
-            let there = offered.iter().find(|zone| given.get(*zone).is_some_and(|&count| count > 0));
-            if let Some(zone) = there.or(offered.first()).cloned() {
-                *given.entry(zone.clone()).or_default() += left;
-                list.push(part(Some((term.key.clone(), zone)), left));
+        let (spread, key) = match (near, spread) {
+            (None, Some(spread)) => (spread, &term.key),
+            _ => {
+                // Where the others are; else anywhere: the first of a kind chooses for all.
+                let there = offered.iter().find(|zone| given.get(*zone).is_some_and(|&count| count > 0));
+                match there.or(offered.first()).cloned() {
+                    Some(zone) => {
+                        *given.entry(zone.clone()).or_default() += left;
+                        list.push(part(Some((term.key.clone(), zone)), None, left));
+                    }
+                    None => drop(self.unsplit.insert(at, Misfit::PodAffinity)),
+                }
+                return;
             }
-            return;
-        }
-        let mut shares: BTreeMap<Name, u32> = BTreeMap::new();
-        for _ in 0..left {
-            // The emptiest zone comes next; where it cannot be served, nothing more can be placed evenly.
-            let Some((zone, count)) = given.iter_mut().min_by_key(|(_, count)| **count) else { break };
-            if !offered.contains(zone) {
-                break;
-            }
-            *count += 1;
-            *shares.entry(zone.clone()).or_default() += 1;
+        };
+        let shares = even_shares(given, &offered, spread.max_skew, left);
+        if shares.values().sum::<u32>() < left {
+            self.unsplit.insert(at, Misfit::TopologySpread);
         }
         for (zone, units) in shares {
-            list.push(part(Some((term.key.clone(), zone)), units));
+            list.push(part(Some((key.clone(), zone)), Some(key.clone()), units));
         }
     }
 
@@ -214,4 +222,23 @@ impl<'n> Splitter<'n> {
             self.hosts.len() - 1
         }) as u32
     }
+}
+
+/// Gives units one by one to the emptiest zone that is offered, as long as it does not get too far ahead of one that is not.
+fn even_shares(
+    given: &mut BTreeMap<Name, u32>,
+    offered: &[Name],
+    max_skew: u32,
+    units: u32,
+) -> BTreeMap<Name, u32> {
+    let mut shares: BTreeMap<Name, u32> = BTreeMap::new();
+    for _ in 0..units {
+        let least = given.values().copied().min().unwrap_or(0);
+        let is_offered = |(zone, _): &(&Name, &mut u32)| offered.contains(*zone);
+        let emptiest = given.iter_mut().filter(is_offered).min_by_key(|(_, count)| **count);
+        let Some((zone, count)) = emptiest.filter(|(_, count)| **count < least + max_skew) else { break };
+        *count += 1;
+        *shares.entry(zone.clone()).or_default() += 1;
+    }
+    shares
 }

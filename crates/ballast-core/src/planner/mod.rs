@@ -5,6 +5,8 @@ mod gates;
 mod place;
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod relations_tests;
 mod say;
 #[cfg(test)]
 mod tests;
@@ -12,7 +14,7 @@ mod tests;
 use crate::grant::{Bins, Capacity, NewBin, Rooms, Scratch as Bench, elastic};
 use crate::memory::{History, Memory};
 use crate::plan::{ActionId, Hold, HoldReason, Plan, Report, Step, Subject};
-use crate::scalers::nodes::{NodeWishes, Removals, Weighing, holds_after, starting_nodes};
+use crate::scalers::nodes::{NodeWishes, Removals, Weighing, displaceable, holds_after, starting_nodes};
 use crate::snapshot::{BaseState, NodeEntry, Snapshot};
 use crate::units::{Span, Time};
 use crate::wish::ElasticWish;
@@ -56,7 +58,8 @@ pub fn plan_with(
     report.waiting.extend(wishes.waiting.iter().cloned());
     let needs = wishes.needs(snapshot);
     let mut rooms = Rooms::new(snapshot, memory, now);
-    let mut bins = Bins::new(snapshot, &mut scratch.bench, needs.iter().map(|need| need.class), STEPS);
+    let related = needs.iter().map(|need| need.class).chain(displaceable(snapshot));
+    let mut bins = Bins::new(snapshot, &mut scratch.bench, related, STEPS);
     let elastic = elastic::release(&mut bins, snapshot, elastic);
     open_returning(&mut bins, snapshot, memory);
     open_starting(&mut bins, snapshot, memory, now);

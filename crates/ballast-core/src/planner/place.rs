@@ -75,7 +75,8 @@ impl Placing<'_, '_, '_> {
         let is_hungry =
             |at: &usize| self.placements[*at].left > 0 && self.needs[*at].class.unmodelled.is_empty();
         let hungry: Vec<usize> = group.iter().copied().filter(is_hungry).collect();
-        if hungry.is_empty() {
+        // What was not looked for to the end may fit on what is there.
+        if hungry.is_empty() || self.bins.steps_left == 0 {
             return Refusals::new();
         }
         let wanted: Vec<Need<'_>> = hungry.iter().map(|&at| self.needs[at].clone()).collect();

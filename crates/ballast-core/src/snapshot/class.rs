@@ -94,8 +94,8 @@ pub struct Relations {
 /// Other pods within a domain.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PodTerm {
-    /// Which pods.
-    pub selector: LabelSelector,
+    /// Which pods; `None` means none, an empty one all.
+    pub selector: Option<LabelSelector>,
     /// In which namespaces; empty means all.
     pub namespaces: Vec<Name>,
     /// The node label whose equal values make a domain.
@@ -250,21 +250,8 @@ impl ClassKey {
 
     /// Host ports that one of its pods takes.
     pub fn ports(&self) -> Vec<HostPort> {
-        let port_of = |port: &crate::kube::ContainerPort| match port.host_port {
-            0 if self.spec.host_network => port.container_port,
-            port => port,
-        };
-        let ports = self.spec.containers.iter().flat_map(|container| &container.ports);
-        ports
-            .filter(|port| port_of(port) != 0)
-            .map(|port| HostPort {
-                port: port_of(port),
-                protocol: if port.protocol.is_empty() { "TCP".into() } else { port.protocol.clone() },
-                ip: if &*port.host_ip == "0.0.0.0" { "".into() } else { port.host_ip.clone() },
-            })
-            .collect()
+        host_ports(&self.spec)
     }
-
     fn pod_term(&self, term: &PodAffinityTerm) -> PodTerm {
         let everywhere = term.namespace_selector.as_ref().is_some_and(LabelSelector::is_empty);
         let namespaces = match (everywhere, term.namespaces.is_empty()) {
@@ -272,11 +259,7 @@ impl ClassKey {
             (false, true) => vec![self.namespace.clone()],
             (false, false) => term.namespaces.clone(),
         };
-        PodTerm {
-            selector: term.label_selector.clone().unwrap_or_default(),
-            namespaces,
-            key: term.topology_key.clone(),
-        }
+        PodTerm { selector: term.label_selector.clone(), namespaces, key: term.topology_key.clone() }
     }
 
     fn spread_terms(&self) -> Vec<SpreadTerm> {
@@ -286,9 +269,9 @@ impl ClassKey {
         let spread = self.spec.topology_spread_constraints.iter().filter(hard);
         spread
             .map(|term| {
-                let mut selector = term.label_selector.clone().unwrap_or_default();
+                let mut selector = term.label_selector.clone();
                 for key in &term.match_label_keys {
-                    if let Some(value) = self.labels.get(key) {
+                    if let (Some(selector), Some(value)) = (&mut selector, self.labels.get(key)) {
                         selector.match_labels.insert(key.clone(), value.clone());
                     }
                 }
@@ -303,6 +286,23 @@ impl ClassKey {
     }
 }
 
+/// Host ports that a pod takes.
+pub(super) fn host_ports(spec: &PodSpec) -> Vec<HostPort> {
+    let port_of = |port: &crate::kube::ContainerPort| match port.host_port {
+        0 if spec.host_network => port.container_port,
+        port => port,
+    };
+    let ports = spec.containers.iter().flat_map(|container| &container.ports);
+    ports
+        .filter(|port| port_of(port) != 0)
+        .map(|port| HostPort {
+            port: port_of(port),
+            protocol: if port.protocol.is_empty() { "TCP".into() } else { port.protocol.clone() },
+            ip: if &*port.host_ip == "0.0.0.0" { "".into() } else { port.host_ip.clone() },
+        })
+        .collect()
+}
+
 impl HostPort {
     /// Whether two pods with these ports cannot be on one node.
     pub fn clashes(&self, other: &Self) -> bool {
@@ -315,7 +315,7 @@ impl PodTerm {
     /// Whether pods of a class are meant.
     pub fn matches(&self, class: &ClassKey) -> bool {
         (self.namespaces.is_empty() || self.namespaces.contains(&class.namespace))
-            && self.selector.matches(&class.labels)
+            && self.selector.as_ref().is_some_and(|selector| selector.matches(&class.labels))
     }
 }
 

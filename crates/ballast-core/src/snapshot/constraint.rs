@@ -56,10 +56,7 @@ impl Constraint {
         if let Some(taint) = self.unborne(profile.taints) {
             return Some(Misfit::Taint(taint.key.clone()));
         }
-        let selected = self.selector.iter().all(|(key, value)| profile.labels.get(key) == Some(value));
-        let attracted =
-            self.affinity.as_ref().is_none_or(|terms| terms.matches(profile.name, profile.labels));
-        if !selected || !attracted || !self.model_allowed(profile.labels) {
+        if !self.attracts(profile) || !self.model_allowed(profile.labels) {
             return Some(Misfit::NodeAffinity);
         }
         if !self.volumes.iter().all(|terms| terms.matches(profile.name, profile.labels)) {
@@ -67,6 +64,12 @@ impl Constraint {
         }
         let kind_matches = self.gpu_kind.as_ref().is_none_or(|kind| profile.gpu_kind == Some(kind));
         (!kind_matches).then_some(Misfit::GpuDevices)
+    }
+
+    /// Whether the pod's node selector and affinity match, whatever else keeps it away.
+    pub fn attracts(&self, profile: &Profile<'_>) -> bool {
+        self.selector.iter().all(|(key, value)| profile.labels.get(key) == Some(value))
+            && self.affinity.as_ref().is_none_or(|terms| terms.matches(profile.name, profile.labels))
     }
 
     fn unborne<'a>(&self, taints: &'a [Taint]) -> Option<&'a Taint> {

@@ -14,7 +14,6 @@ mod source;
 mod store;
 mod store_nodes;
 mod store_pods;
-mod topology;
 
 pub use class::{Class, ClassKey, Gang, HostPort, PodTerm, Relations, SpreadTerm, Traits};
 pub use constraint::{Constraint, GPU_MODEL_LABELS, GPU_MODELS_ANNOTATION, Profile};
@@ -24,7 +23,6 @@ pub use node::{BaseState, CORDON_MARK, NodeEntry};
 pub use pool::{Counts, HOSTNAME_LABEL, POOL_LABEL, PoolEntry, TYPE_LABEL, Template, ZONE_LABEL};
 pub use source::SourceState;
 pub use store::Store;
-pub use topology::{Domains, Topology};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

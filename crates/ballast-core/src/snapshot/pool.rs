@@ -10,6 +10,7 @@ use crate::observation::{Instance, InstanceState};
 use crate::policy::VmPoolSpec;
 use crate::resources::{GpuDevices, ResourceNames, Resources, pod_requests};
 
+use super::class::{HostPort, host_ports};
 use super::constraint::{Constraint, GPU_MODEL_LABELS, Profile};
 use super::node::{BaseState, NodeEntry, offered};
 
@@ -90,6 +91,8 @@ pub struct Template {
     pub labels: Labels,
     /// What is free on it once its daemons run.
     pub free: Resources,
+    /// Host ports that its daemons take.
+    pub ports: Vec<HostPort>,
     /// Its devices.
     pub gpus: GpuDevices,
     /// The resource name of its GPUs.
@@ -181,7 +184,7 @@ impl PoolEntry {
         let gpus = GpuDevices::new(devices);
         free[Resources::GPU_WHOLE] = gpus.wholly_free();
         free[Resources::GPU_SHARE] = gpus.greatest_share();
-        let mut new = Template { zone, labels, free, gpus, gpu_kind };
+        let mut new = Template { zone, labels, free, ports: Vec::new(), gpus, gpu_kind };
         for daemon in daemons.values() {
             new.make_room_for(daemon, template, names);
         }
@@ -208,6 +211,7 @@ impl Template {
             let (requests, gpu, _) = pod_requests(&pod.spec, &pod.metadata, names);
             let (whole, share) = (self.free[Resources::GPU_WHOLE], self.free[Resources::GPU_SHARE]);
             self.free.subtract(&requests, 1);
+            self.ports.extend(host_ports(&pod.spec));
             self.free[Resources::GPU_WHOLE] = whole;
             self.free[Resources::GPU_SHARE] = share;
             if self.gpus.take(gpu) {

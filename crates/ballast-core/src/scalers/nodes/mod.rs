@@ -13,5 +13,5 @@ mod wishes;
 pub(crate) use census::starting_nodes;
 pub use drain::pod_block;
 pub(crate) use holds::holds_after;
-pub(crate) use removal::{Going, Removals, Weighing, Why};
+pub(crate) use removal::{Going, Removals, Weighing, Why, displaceable};
 pub(crate) use wishes::NodeWishes;

@@ -4,14 +4,14 @@
 //! displace is placed elsewhere on the same trial that holds what was granted, so that removals are feasible together and
 //! never take what a grant will need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::grant::{Bins, Need, Rooms, Tier};
 use crate::kube::Name;
 use crate::memory::Memory;
 use crate::plan::{Candidate, Limit, PodBlock, UnsafeToRemove};
 use crate::policy::{RemovalBudget, VmPoolSpec};
-use crate::snapshot::{BaseState, NodeEntry, PoolEntry, Snapshot};
+use crate::snapshot::{BaseState, Class, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Money, Share, Span, Time};
 
 use super::census::is_young;
@@ -160,7 +160,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
         let displaces = displaced(self.snapshot, node, &entry.spec, &self.budgets, waits)?;
         let mark = self.bins.mark();
         self.bins.close(rank);
-        let elsewhere = if waits { Ok(()) } else { place_elsewhere(self.snapshot, self.bins, &displaces) };
+        let elsewhere = if waits { Ok(()) } else { self.place_elsewhere(rank, &displaces) };
         let going = elsewhere.and_then(|()| self.may_go(slot, node, pool, displaces, hold));
         match going {
             Ok(going) => {
@@ -173,6 +173,23 @@ impl<'a, 'b> Weighing<'a, 'b> {
                 Err(reason)
             }
         }
+    }
+
+    /// Places all displaced pods on other nodes, or says which fits nowhere.
+    fn place_elsewhere(&mut self, rank: usize, displaces: &[u32]) -> Result<(), UnsafeToRemove> {
+        let needs = displaced_needs(self.snapshot, displaces);
+        for (need, _) in &needs {
+            self.bins.leave(need.class, rank, need.count);
+        }
+        for (need, pod) in needs {
+            let is_modelled = need.class.unmodelled.is_empty();
+            if !is_modelled || self.bins.place_on_nodes(&need, need.count) < need.count {
+                let pod = self.snapshot.pod(pod);
+                let (pod, namespace) = (pod.name.clone(), pod.namespace.clone());
+                return Err(UnsafeToRemove::NoPlaceFor { pod, namespace });
+            }
+        }
+        Ok(())
     }
 
     /// A node that is not needed: only its pool's minimum, time and budgets keep it.
@@ -308,51 +325,33 @@ fn covering(snapshot: &Snapshot, class: u32) -> impl Iterator<Item = usize> {
     snapshot.budgets.iter().enumerate().filter(move |(_, entry)| covers(*entry)).map(|(at, _)| at)
 }
 
-/// Places all displaced pods on other nodes, or says which fits nowhere.
-fn place_elsewhere(
-    snapshot: &Snapshot,
-    bins: &mut Bins<'_>,
-    displaces: &[u32],
-) -> Result<(), UnsafeToRemove> {
+/// What would have to find another place, by class: the first pod of each, and how many.
+fn displaced_needs<'s>(snapshot: &'s Snapshot, displaces: &[u32]) -> Vec<(Need<'s>, u32)> {
     let mut by_class: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
     for &pod in displaces.iter().filter(|&&pod| !snapshot.pod(pod).leaving) {
         by_class.entry(snapshot.pod(pod).class).or_insert((pod, 0)).1 += 1;
     }
-    let mut needs: Vec<(Need<'_>, u32)> = by_class
-        .into_iter()
-        .map(|(slot, (pod, count))| {
-            let class = snapshot.class(slot);
-            let constraint = snapshot.constraint(class.constraint);
-            let constraint_serial = snapshot.constraints.serial(class.constraint);
-            let (tier, priority) = (Tier::Pending, 0);
-            let need = Need {
-                class,
-                constraint,
-                constraint_serial,
-                only_pool: None,
-                count,
-                tier,
-                priority,
-                gang: None,
-                wish: 0,
-            };
-            (need, pod)
-        })
-        .collect();
+    let need = |(slot, (pod, count)): (u32, (u32, u32))| {
+        let class = snapshot.class(slot);
+        let constraint = snapshot.constraint(class.constraint);
+        let constraint_serial = snapshot.constraints.serial(class.constraint);
+        let (only_pool, tier, priority, gang, wish) = (None, Tier::Pending, 0, None, 0);
+        (Need { class, constraint, constraint_serial, only_pool, count, tier, priority, gang, wish }, pod)
+    };
+    let mut needs: Vec<(Need<'s>, u32)> = by_class.into_iter().map(need).collect();
     needs.sort_by(|(a, first), (b, second)| {
         a.order(b).then_with(|| snapshot.pod(*first).name.cmp(&snapshot.pod(*second).name))
     });
-    for (need, pod) in needs {
-        let placed = bins.place_on_nodes(&need, need.count);
-        if placed < need.count {
-            let pod = snapshot.pod(pod);
-            return Err(UnsafeToRemove::NoPlaceFor {
-                pod: pod.name.clone(),
-                namespace: pod.namespace.clone(),
-            });
-        }
+    needs
+}
+
+/// Classes that removals may displace: what is on nodes that little would have to leave.
+pub(crate) fn displaceable(snapshot: &Snapshot) -> impl Iterator<Item = &Class> {
+    let mut classes = BTreeSet::new();
+    for &slot in &snapshot.lightly_used {
+        classes.extend(snapshot.node(slot).pods.iter().map(|&pod| snapshot.pod(pod).class));
     }
-    Ok(())
+    classes.into_iter().map(|class| snapshot.class(class)).filter(|class| !class.traits.daemon)
 }
 
 /// What time says against the removal of a node that is not needed.
