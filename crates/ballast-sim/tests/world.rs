@@ -1,5 +1,6 @@
 //! The world by itself, with nobody or with the OpenPAI rule deciding: what it does can be foretold.
 
+use ballast_core::units::Money;
 use ballast_sim::scenario::Scenario;
 use ballast_sim::score::Score;
 use ballast_sim::simulation::Simulation;
@@ -72,18 +73,120 @@ fn what_the_cloud_takes_back_is_made_anew_and_loses_its_work() {
     assert!((score.lost_work_hours - (35.0 * 60.0 - 5.0 - 1800.0) / 3600.0).abs() < 1e-9);
 }
 
+/// Pods that may not share a node.
+fn apart() -> Value {
+    json!({"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}]}}})
+}
+
 #[test]
-fn budgets_and_relations_bind_the_scheduler() {
-    let apart = json!({"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
-        {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}]}}});
+fn relations_bind_the_scheduler_also_within_a_gang() {
+    for gang in [false, true] {
+        let score = run(json!({
+            "until": "1h", "controller": "None", "pools": [pool(2, 0)],
+            "workloads": [
+                {"name": "x", "requests": {"cpu": "1"}, "labels": {"app": "x"}, "members": 3, "gang": gang,
+                    "podSpec": apart()},
+                {"name": "y", "requests": {"cpu": "1"}, "podSpec": {"nodeSelector": {"zone": "nowhere"}}}],
+        }));
+        let left = if gang { 3.0 } else { 1.0 };
+        assert_eq!(score.get("unserved.x"), Some(left), "two nodes, one each");
+        assert_eq!(score.get("unserved.y"), Some(1.0));
+    }
+}
+
+#[test]
+fn the_higher_priority_goes_first_whether_it_is_a_gang_or_not() {
     let score = run(json!({
-        "until": "1h", "controller": "None", "pools": [pool(2, 0)],
+        "until": "1h", "controller": "None", "pools": [pool(1, 0)],
         "workloads": [
-            {"name": "x", "requests": {"cpu": "1"}, "labels": {"app": "x"}, "members": 3, "podSpec": apart},
-            {"name": "y", "requests": {"cpu": "1"}, "podSpec": {"nodeSelector": {"zone": "nowhere"}}}],
+            {"name": "gang", "requests": {"cpu": "8"}, "members": 2, "gang": true, "duration": "10m"},
+            {"name": "pod", "requests": {"cpu": "16"}, "priority": 100, "duration": "10m"}],
     }));
-    assert_eq!(score.get("unserved.x"), Some(1.0), "two nodes, one each");
-    assert_eq!(score.get("unserved.y"), Some(1.0));
+    assert_eq!((score.get("pendingMax.pod"), score.get("pendingMax.gang")), (Some(0.0), Some(605.0)));
+}
+
+#[test]
+fn a_node_that_is_not_ready_offers_nothing_and_nobody_uses_it() {
+    let score = run(json!({
+        "until": "2h", "controller": "None", "pools": [pool(1, 0)],
+        "workloads": [{"name": "w", "requests": {"cpu": "16", "memory": "32Gi"}}],
+        "faults": [{"kind": "NodeFlap", "at": "30m", "span": "1h"}],
+    }));
+    assert!((score.cpu_utilisation - 1.0).abs() < 1e-9, "{}", score.cpu_utilisation);
+    assert!((score.memory_utilisation - 0.5).abs() < 1e-9, "{}", score.memory_utilisation);
+}
+
+#[test]
+fn nothing_runs_on_a_machine_that_is_off() {
+    // The node counts as ready for another fifty seconds, and the scheduler believes it.
+    let score = run(json!({
+        "until": "1h", "controller": "None", "pools": [pool(1, 0)],
+        "workloads": [{"name": "w", "requests": {"cpu": "1"}, "duration": "10s", "arrivals": {"at": ["620s"]}}],
+        "faults": [{"kind": "SpotReclaim", "at": "10m", "span": "0s"}],
+    }));
+    assert_eq!((score.reclaims, score.jobs_ended), (1, 0));
+    assert_eq!(score.get("unserved.w"), Some(1.0), "it was lost and made anew");
+}
+
+#[test]
+fn the_luck_of_one_workload_is_not_that_of_another() {
+    let waits = |others: Value| {
+        let mut spec = json!({
+            "until": "1d", "controller": "None", "pools": [pool(1, 0)],
+            "nodes": [{"name": "n", "template": {"labels": {"here": "yes"}, "allocatable": {"cpu": "8"}}}],
+            "workloads": [{"name": "w", "requests": {"cpu": "16"}, "duration": "10m",
+                "startUp": {"exponential": {"mean": "2m"}}, "arrivals": {"perHour": 4.0}}],
+        });
+        spec["workloads"].as_array_mut().unwrap().extend(others.as_array().unwrap().iter().cloned());
+        run(spec).pending_by_workload["w"]
+    };
+    let other = json!({"name": "v", "requests": {"cpu": "1"}, "duration": "1m", "arrivals": {"perHour": 30.0},
+        "startUp": {"exponential": {"mean": "1m"}}, "podSpec": {"nodeSelector": {"here": "yes"}}});
+    assert_eq!(waits(json!([])), waits(json!([other])));
+}
+
+#[test]
+fn a_policy_gains_nothing_by_what_it_believes_of_its_cloud() {
+    let spec = json!({
+        "until": "3h", "policy": {"mode": "Enforce", "limits": {"nodes": 9, "costPerHour": 100}},
+        "pools": [{"name": "p", "stopped": 3, "spec": {"provider": {"kind": "Simulated"}, "max": 9, "create": false,
+            "price": {"perHour": 2}, "times": {"boot": "5m", "stop": "2m"},
+            "template": {"allocatable": {"cpu": "8", "memory": "32Gi"}}}}],
+        "workloads": [{"name": "w", "requests": {"cpu": "8"}, "duration": "30m"}],
+    });
+    let own = scenario(spec);
+    let mut dreaming = own.clone();
+    let mut believed = own.spec.pools[0].spec.clone();
+    believed.price.per_hour = Some(Money::from_micros(10_000));
+    believed.times.boot = "1s".parse().unwrap();
+    believed.times.stop = "1s".parse().unwrap();
+    dreaming.spec.pools = vec![dreaming.spec.pools.remove(0).with_spec(believed)];
+    let [own, dreaming] = [own, dreaming].map(|scenario| Simulation::new(&scenario, 1).finish());
+    assert_eq!((own.cost, own.pending), (dreaming.cost, dreaming.pending));
+    assert!(own.cost > 1.0 && own.pending.max > 200.0, "{} {:?}", own.cost, own.pending);
+}
+
+#[test]
+fn a_launch_is_for_the_pods_that_waited_when_it_was_made() {
+    let of = |name: &str, gpus: u32| {
+        let mut pool = pool(1 - gpus.min(1), 1);
+        pool["name"] = name.into();
+        pool["cloud"]["boot"] = "15m".into();
+        pool["spec"]["price"]["perHour"] = (1 + gpus).into();
+        pool["spec"]["template"]["allocatable"]["nvidia.com/gpu"] = gpus.into();
+        pool
+    };
+    let score = run(json!({
+        "until": "2h", "policy": {"mode": "Enforce", "limits": {"nodes": 9, "costPerHour": 100}},
+        "pools": [of("plain", 0), of("gpu", 4)],
+        "workloads": [
+            {"name": "short", "requests": {"cpu": "16"}, "duration": "2m"},
+            // One machine is on its way for it when it finds a place elsewhere; the other comes long after, for another pod.
+            {"name": "long", "requests": {"cpu": "16"}, "duration": "1h", "arrivals": {"at": ["1m"]}},
+            {"name": "late", "requests": {"nvidia.com/gpu": "1"}, "duration": "1h", "arrivals": {"at": ["13m"]}}],
+    }));
+    assert_eq!((score.adds, score.broken_promises), (2, 0), "{:?}", score.breaches);
 }
 
 fn openpai() -> Value {

@@ -63,19 +63,10 @@ impl Oracle {
     /// I-8: there are never more machines on their way than pods that could be behind them, since the first of those machines
     /// was launched, and what minimum sizes and headroom ask for.
     fn check_need(&mut self, world: &World) {
-        self.pods_came = world.pods_made() as i64;
-        let is_starting = |machine: &u32| {
-            let machine = &world.machines[*machine as usize];
-            matches!(machine.power, Power::Starting | Power::Running) && !machine.has_been_whole
-        };
-        self.launched.retain(|machine, _| is_starting(machine));
-        let starting = world.machines.iter().enumerate().filter(|(at, _)| is_starting(&(*at as u32)));
-        let starting = starting.filter(|(_, machine)| world.kinds[machine.kind as usize].pool != NONE);
-        let starting = starting.count() as i64;
-        // What is asked for now was decided a moment ago, from what waited then.
-        let waiting = self.recent.iter().map(|(_, waiting)| *waiting).max().unwrap_or(0);
-        let base = self.launched.values().copied().min().unwrap_or(self.pods_came - waiting);
-        let by_pods = self.pods_came - base;
+        self.launched.retain(|&machine, _| is_starting(world, machine));
+        let starting = self.launched.len() as i64;
+        let base = self.launched.values().copied().min().unwrap_or(self.needed_before(world));
+        let by_pods = world.pods_made() as i64 - base;
         let mut by_rule = 0;
         for rules in &self.pools {
             let schedules = rules.spec.schedule.iter().filter_map(|window| window.min).max().unwrap_or(0);
@@ -89,10 +80,25 @@ impl Oracle {
             );
             self.breach(world, "I-8", message);
         }
-        for (at, machine) in (0..).zip(&world.machines) {
-            if is_starting(&at) && world.kinds[machine.kind as usize].pool != NONE {
-                self.launched.entry(at).or_insert(self.pods_came - waiting);
-            }
+    }
+
+    /// Notes a machine that was launched just now, with the pods that cannot be what it was launched for.
+    pub(super) fn note_launch(&mut self, world: &World, id: &Name) {
+        let base = self.needed_before(world);
+        if let Some(&machine) = world.by_id.get(id).filter(|machine| is_starting(world, **machine)) {
+            self.launched.entry(machine).or_insert(base);
         }
     }
+
+    /// Pods that had come and did not wait when what is asked for now was decided, a moment ago.
+    fn needed_before(&self, world: &World) -> i64 {
+        let waiting = self.recent.iter().map(|(_, waiting)| *waiting).max().unwrap_or(0);
+        world.pods_made() as i64 - waiting
+    }
+}
+
+/// Whether a machine is on its way: launched, and not yet all that it promised to be.
+fn is_starting(world: &World, machine: u32) -> bool {
+    let machine = &world.machines[machine as usize];
+    matches!(machine.power, Power::Starting | Power::Running) && !machine.has_been_whole
 }

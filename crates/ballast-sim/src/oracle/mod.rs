@@ -41,7 +41,6 @@ pub(crate) struct Oracle {
     removed: VecDeque<(Time, u32)>,
     /// Of each machine that is starting: pods that had ever come, less those that did not wait, when it was launched.
     launched: BTreeMap<u32, i64>,
-    pods_came: i64,
     /// How many pods waited lately, the oldest first.
     recent: VecDeque<(Time, i64)>,
 }
@@ -70,7 +69,6 @@ impl Oracle {
             reads: BTreeMap::new(),
             removed: VecDeque::new(),
             launched: BTreeMap::new(),
-            pods_came: 0,
             recent: VecDeque::new(),
         }
     }
@@ -123,8 +121,11 @@ impl Oracle {
 
     /// A request was carried out.
     pub(crate) fn after(&mut self, world: &World, request: &Request, reply: &Reply) {
-        if let (Request::ReadNode { name }, Reply::Node(_)) = (request, reply) {
-            self.reads.insert(name.clone(), world.now);
+        match (request, reply) {
+            (Request::ReadNode { name }, Reply::Node(_)) => drop(self.reads.insert(name.clone(), world.now)),
+            (Request::StartInstance { id, .. }, Reply::Done) => self.note_launch(world, id),
+            (Request::CreateInstance { .. }, Reply::Instance(made)) => self.note_launch(world, &made.id),
+            _ => {}
         }
     }
 

@@ -93,6 +93,9 @@ impl ScenarioSpec {
             let exist = u64::from(pool.running) + u64::from(pool.stopped);
             machines += u64::from(spec.max).max(exist);
             check_template(told, &format!("{path}.spec.template"), &spec.template);
+            if let Some(template) = &pool.cloud.template {
+                check_template(told, &format!("{path}.cloud.template"), template);
+            }
             told.distribution(format!("{path}.cloud.boot"), pool.cloud.boot.as_ref());
             told.distribution(format!("{path}.cloud.devices"), pool.cloud.devices.as_ref());
             told.distribution(format!("{path}.cloud.stop"), pool.cloud.stop.as_ref());

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Distribution;
 use ballast_core::kube::Name;
-use ballast_core::policy::{NodeTemplate, VmPoolSpec};
+use ballast_core::policy::{NodeTemplate, Price, VmPoolSpec};
 use ballast_core::units::{Money, Span};
 
 /// A pool: its document, what exists at the start, and how its cloud behaves.
@@ -27,7 +27,49 @@ pub struct ScenarioPool {
     pub cloud: Cloud,
 }
 
-/// How the cloud of a pool behaves.
+/// What a fifth more or less than the usual boot time is, as the spread of a logarithm.
+const BOOT_SIGMA: f64 = 0.2;
+
+impl ScenarioPool {
+    /// The same machines under another policy: what the cloud gives, what that costs and how long it takes stays as it was, so
+    /// that no policy gains by what it believes of them.
+    #[must_use]
+    pub fn with_spec(mut self, spec: VmPoolSpec) -> Self {
+        let (boot, stop) = (self.boot(), self.stop());
+        let (template, price) = (self.template().clone(), self.price());
+        let cloud = &mut self.cloud;
+        (cloud.boot, cloud.stop, cloud.template, cloud.price) =
+            (Some(boot), Some(stop), Some(template), Some(price));
+        self.spec = spec;
+        self
+    }
+
+    /// From the start request to a node that is ready.
+    pub(crate) fn boot(&self) -> Distribution {
+        let usual = match self.spec.times.boot {
+            Span::ZERO => Distribution::Fixed(Span::ZERO),
+            median => Distribution::Lognormal { median, sigma: BOOT_SIGMA, most: None },
+        };
+        self.cloud.boot.unwrap_or(usual)
+    }
+
+    /// From the stop request to a machine that is off.
+    pub(crate) fn stop(&self) -> Distribution {
+        self.cloud.stop.unwrap_or(Distribution::Fixed(self.spec.times.stop))
+    }
+
+    /// What its machines look like.
+    pub(crate) fn template(&self) -> &NodeTemplate {
+        self.cloud.template.as_ref().unwrap_or(&self.spec.template)
+    }
+
+    /// What they cost.
+    pub(crate) fn price(&self) -> Price {
+        self.cloud.price.unwrap_or(self.spec.price)
+    }
+}
+
+/// How the cloud of a pool behaves, whatever its policy believes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -44,6 +86,12 @@ pub struct Cloud {
     /// How long a request takes. Default 1 second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Span>,
+    /// What its machines look like. Default as the pool's own `template` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<NodeTemplate>,
+    /// What they cost. Default the pool's own `price`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
     /// How long a machine of a spot pool lives until the cloud takes it back. Default forever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reclaim: Option<Distribution>,

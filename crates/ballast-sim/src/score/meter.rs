@@ -5,7 +5,7 @@ use ballast_core::resources::Resources;
 use ballast_core::units::{Span, Time};
 
 use super::series::{PoolSizes, Sample};
-use crate::world::{Kind, NONE, Power};
+use crate::world::{Class, Kind, NONE, Power};
 
 /// A change of direction within this time of the last change is a reversal: shorter than a working day's wave, longer than
 /// boots, cool-downs and idle times together.
@@ -19,9 +19,9 @@ pub(crate) struct Meter {
     /// Pods that wait, by workload.
     pub(crate) waiting: Vec<u32>,
     /// How long pods waited in milliseconds, by workload.
-    pub(crate) waits: Vec<Vec<u32>>,
+    pub(crate) waits: Vec<Vec<i64>>,
     pub(crate) workloads: Vec<Name>,
-    /// Of pods on nodes, daemons left out.
+    /// Of pods on nodes that are ready, daemons left out.
     requested: Amounts,
     /// Of nodes that are ready.
     offered: Amounts,
@@ -32,7 +32,7 @@ pub(crate) struct Meter {
     pub(crate) waiting_sum: f64,
     pub(crate) counts: Counts,
     /// How long gangs took to come together, in milliseconds.
-    pub(crate) assemblies: Vec<u32>,
+    pub(crate) assemblies: Vec<i64>,
     /// Fragmented and idle GPUs, summed over samples.
     pub(crate) fragmentation: (f64, f64),
 }
@@ -60,12 +60,9 @@ pub(crate) struct Counts {
     pub(crate) reclaims: u64,
     pub(crate) jobs_ended: u64,
     pub(crate) completion_ms: i64,
-    pub(crate) pods_bound: u64,
     /// Work that was lost, in milliseconds of pods and of GPUs.
     pub(crate) lost_ms: i64,
     pub(crate) lost_gpu_ms: f64,
-    /// The longest that a pod waited which replaced an evicted one, in milliseconds.
-    pub(crate) displaced_waited_ms: i64,
 }
 
 /// What goes on in a pool.
@@ -141,30 +138,18 @@ impl Meter {
         self.waiting[workload as usize] += 1;
     }
 
-    pub(crate) fn pod_bound(
-        &mut self,
-        workload: u32,
-        waited: Span,
-        displaced: bool,
-        requests: &Resources,
-        gpu_milli: i64,
-    ) {
-        let waited = waited.as_millis();
+    pub(crate) fn pod_bound(&mut self, workload: u32, waited: Span) {
         self.waiting[workload as usize] -= 1;
-        self.waits[workload as usize].push(waited.clamp(0, i64::from(u32::MAX)) as u32);
-        self.requested.add(requests, gpu_milli, 1);
-        self.counts.pods_bound += 1;
-        if displaced {
-            self.counts.displaced_waited_ms = self.counts.displaced_waited_ms.max(waited);
-        }
+        self.waits[workload as usize].push(waited.as_millis());
     }
 
     pub(crate) fn pod_withdrawn(&mut self, workload: u32) {
         self.waiting[workload as usize] -= 1;
     }
 
-    pub(crate) fn pod_left(&mut self, requests: &Resources, gpu_milli: i64) {
-        self.requested.add(requests, gpu_milli, -1);
+    /// A pod on a node that is ready is there, or is there no more: it came or left, or the node's readiness did.
+    pub(crate) fn requested(&mut self, class: &Class, by: i64) {
+        self.requested.add(&class.requests, class.need.gpu_total(), by);
     }
 
     pub(crate) fn power(&mut self, kind: &Kind, before: Option<Power>, after: Option<Power>) {
@@ -226,7 +211,7 @@ impl Meter {
     }
 
     pub(crate) fn gang_assembled(&mut self, waited: Span) {
-        self.assemblies.push(waited.as_millis().clamp(0, i64::from(u32::MAX)) as u32);
+        self.assemblies.push(waited.as_millis());
     }
 
     pub(crate) fn work_lost(&mut self, lost: Span, gpu_milli: i64) {

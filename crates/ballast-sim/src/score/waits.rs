@@ -27,7 +27,7 @@ pub struct Waits {
 
 impl Waits {
     /// Sums up waits in milliseconds.
-    pub(crate) fn of(mut waits: Vec<u32>, unserved: u64) -> Self {
+    pub(crate) fn of(mut waits: Vec<i64>, unserved: u64) -> Self {
         if waits.is_empty() {
             return Self::default();
         }
@@ -35,9 +35,9 @@ impl Waits {
         // The nearest rank: the smallest value that at least so many are not above.
         let rank = |percent: usize| {
             let at = (waits.len() * percent).div_ceil(100).max(1) - 1;
-            f64::from(waits[at]) / 1000.0
+            waits[at] as f64 / 1000.0
         };
-        let sum: u64 = waits.iter().map(|&wait| u64::from(wait)).sum();
+        let sum: i64 = waits.iter().sum();
         Self {
             count: waits.len() as u64,
             unserved,

@@ -38,7 +38,8 @@ pub(super) struct Driver {
     tick_epoch: u32,
     flying: BTreeMap<u64, Flight>,
     sent: u64,
-    dice: Stream,
+    /// The luck of requests: a stream for each pool, and one for Kubernetes.
+    dice: BTreeMap<Name, Stream>,
     pub(super) injection: Option<Injection>,
     pub(super) plans: u64,
     /// Plans in a row that had nothing to do.
@@ -61,7 +62,7 @@ struct Flight {
 }
 
 impl Driver {
-    pub(super) fn new(controller: Controller, pace: Pace, dice: Stream) -> Self {
+    pub(super) fn new(controller: Controller, pace: Pace) -> Self {
         Self {
             controller: Some(controller),
             incarnation: 0,
@@ -71,7 +72,7 @@ impl Driver {
             tick_epoch: 0,
             flying: BTreeMap::new(),
             sent: 0,
-            dice,
+            dice: BTreeMap::new(),
             injection: None,
             plans: 0,
             quiet_plans: 0,
@@ -229,8 +230,12 @@ impl Simulation {
             Some(InjectionKind::TimeoutNotApplied) => return (false, Some(Reply::TimedOut)),
             _ => {}
         }
-        let (faults, dice) = (&self.world.faults, &mut self.driver.dice);
-        match pool_of(request) {
+        let (faults, streams) = (&self.world.faults, self.world.streams);
+        let pool = pool_of(request);
+        let entity = pool.cloned().unwrap_or_default();
+        let dice = self.driver.dice.entry(entity);
+        let dice = dice.or_insert_with_key(|entity| streams.stream("requests", entity));
+        match pool {
             Some(pool) => {
                 if let Some(class) = faults.cloud_error(pool, dice) {
                     return (false, Some(failed(class)));

@@ -45,7 +45,7 @@ impl Simulation {
         let spec = scenario.spec.clone();
         let world = World::new(scenario, seed);
         let controller = Controller::start(&spec, None).unwrap_or(Controller::None);
-        let driver = Driver::new(controller, spec.pace, world.streams.stream("requests", ""));
+        let driver = Driver::new(controller, spec.pace);
         let every = Span::from_millis(spec.until.as_millis() / SAMPLES).max(SAMPLE_LEAST);
         let series = Series {
             pools: world.pools.iter().map(|pool| pool.name.clone()).collect(),
@@ -160,12 +160,6 @@ impl Simulation {
         }
     }
 
-    /// Mends every fault, now and for good.
-    pub fn heal(&mut self) {
-        self.world.faults.heal();
-        self.wake();
-    }
-
     fn sample(&mut self) {
         let now = self.world.now;
         self.series.samples.push(self.world.meter.sample(now));
@@ -265,7 +259,7 @@ impl Simulation {
         for (_, pod) in world.pods.iter().filter(|(_, pod)| !pod.is_bound()) {
             let workload = world.classes[pod.class as usize].workload as usize;
             let waited = world.now.since(pod.created).as_millis();
-            waits[workload].push(waited.clamp(0, i64::from(u32::MAX)) as u32);
+            waits[workload].push(waited);
             unserved[workload] += 1;
         }
         let all = Waits::of(waits.iter().flatten().copied().collect(), unserved.iter().sum());

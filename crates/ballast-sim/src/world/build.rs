@@ -23,9 +23,6 @@ use crate::random::Streams;
 use crate::scenario::{Distribution, Owner, Scenario, ScenarioPool, ScenarioSpec, TracedJob, Workload};
 use crate::score::Meter;
 
-/// What a fifth more or less than the usual boot time is, as the spread of a logarithm.
-const BOOT_SIGMA: f64 = 0.2;
-
 impl World {
     /// The world of a scenario at its first instant.
     pub(crate) fn new(scenario: &Scenario, seed: u64) -> Self {
@@ -69,7 +66,6 @@ impl World {
             start: spec.start,
             streams,
             queue: super::queue::Queue::default(),
-            start_up_dice: streams.stream("startUp", ""),
             gang_scheduling: spec.gang_scheduling,
             pools,
             kinds,
@@ -176,26 +172,24 @@ fn pool_of(
     names: &ResourceNames,
     models: &mut Models,
 ) -> Pool {
-    let spec = &pool.spec;
+    let (template, price) = (pool.template(), pool.price());
     let first = kinds.len() as u32;
-    for zone in zones_of(&spec.template.zones) {
-        let mut kind = Kind::new(&spec.template, zone, names, models).of_pool(at, &pool.name);
-        kind.per_hour = spec.price.per_hour.unwrap_or_default();
-        kind.stopped_per_hour = spec.price.stopped_per_hour;
+    for zone in zones_of(&template.zones) {
+        let mut kind = Kind::new(template, zone, names, models).of_pool(at, &pool.name);
+        kind.per_hour = price.per_hour.unwrap_or_default();
+        kind.stopped_per_hour = price.stopped_per_hour;
         kinds.push(kind);
     }
-    let usual = Distribution::Lognormal { median: spec.times.boot, sigma: BOOT_SIGMA, most: None };
-    let boot = if spec.times.boot == Span::ZERO { Distribution::Fixed(Span::ZERO) } else { usual };
     Pool {
         name: pool.name.clone(),
         kinds: (first..kinds.len() as u32).collect(),
         machines: Vec::new(),
-        boot: pool.cloud.boot.unwrap_or(boot),
+        boot: pool.boot(),
         devices: pool.cloud.devices.unwrap_or(Distribution::Fixed(Span::ZERO)),
-        stop: pool.cloud.stop.unwrap_or(Distribution::Fixed(spec.times.stop)),
+        stop: pool.stop(),
         latency: pool.cloud.latency.unwrap_or(Span::from_secs(1)),
         reclaim: pool.cloud.reclaim,
-        deletes: spec.stop == StopMode::Delete,
+        deletes: pool.spec.stop == StopMode::Delete,
         dirty: true,
         taken_back: Vec::new(),
     }

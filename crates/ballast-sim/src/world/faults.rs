@@ -29,6 +29,18 @@ impl Faults {
         &self.all[fault as usize]
     }
 
+    /// What its luck is named by: what it is, where and when, and how many of the same are before it. Its place in the list
+    /// would do too, but another fault that is taken out would change it.
+    pub(crate) fn entity(&self, fault: u32) -> String {
+        let name = |fault: &Fault| {
+            let (pool, zone) = (fault.pool.as_deref().unwrap_or("*"), fault.zone.as_deref().unwrap_or("*"));
+            format!("{:?}/{}/{pool}/{zone}", fault.kind, fault.at)
+        };
+        let own = name(self.get(fault));
+        let same = self.all[..fault as usize].iter().filter(|other| name(other) == own).count();
+        format!("{own}/{same}")
+    }
+
     /// All faults with their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Fault)> {
         (0..).zip(&self.all)
@@ -37,11 +49,6 @@ impl Faults {
     /// Puts a fault to work, or mends it.
     pub(crate) fn set(&mut self, fault: u32, at_work: bool) {
         self.at_work[fault as usize] = at_work;
-    }
-
-    /// Mends all.
-    pub(crate) fn heal(&mut self) {
-        self.at_work.fill(false);
     }
 
     fn of(&self, kind: FaultKind, pool: &Name) -> impl Iterator<Item = &Fault> {
@@ -114,5 +121,26 @@ fn befalls(fault: &Fault, dice: &mut Stream) -> bool {
     match fault.share {
         Some(share) if share < Share::percent(100) => dice.random::<f64>() < share.as_f64(),
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_fault_has_luck_of_its_own_whatever_else_befalls() {
+        let reclaim = |pool: &str| json!({"kind": "SpotReclaim", "at": "5h", "pool": pool, "share": "50%"});
+        let faults = |list: Vec<serde_json::Value>| {
+            Faults::new(
+                list.into_iter().map(|fault| serde_json::from_value(fault).expect("a fault")).collect(),
+            )
+        };
+        let all = faults(vec![reclaim("a"), reclaim("b"), reclaim("b")]);
+        let names: std::collections::BTreeSet<String> = (0..3).map(|fault| all.entity(fault)).collect();
+        assert_eq!(names.len(), 3, "{names:?}");
+        assert_eq!(faults(vec![reclaim("b"), reclaim("b")]).entity(1), all.entity(2));
     }
 }

@@ -69,26 +69,23 @@ impl World {
         });
         let own_work = if new.gang { None } else { new.work };
         for _ in 0..new.members {
-            self.make_pod(job, own_work, false);
+            self.make_pod(job, own_work);
         }
         job
     }
 
     /// Makes a pod of a job; it waits, unless it is a daemon.
-    pub(crate) fn make_pod(&mut self, job: u32, work_left: Option<Span>, displaced: bool) -> u32 {
+    pub(crate) fn make_pod(&mut self, job: u32, work_left: Option<Span>) -> u32 {
         self.serial += 1;
+        let name = self.name_of_pod(job);
         let entry = &mut self.jobs[job];
-        let name: Name = if entry.members == 1 && entry.made == 0 {
-            entry.name.clone()
-        } else {
-            format!("{}-{}", entry.name, entry.made).into()
-        };
+        let (class, number) = (entry.class, entry.made);
         entry.made += 1;
-        let class = entry.class;
         let pod = self.pods.insert(Pod {
             class,
             job,
             serial: self.serial,
+            number,
             name,
             uid: format!("p{}", self.serial).into(),
             created: self.now,
@@ -99,7 +96,6 @@ impl World {
             epoch: 0,
             work_left,
             unschedulable: false,
-            displaced,
             ran: false,
             dirty: false,
         });
@@ -114,11 +110,25 @@ impl World {
         pod
     }
 
-    /// Takes room on a machine for a pod.
+    /// The name of the next pod of a job: that of one that left in a StatefulSet, else one that was never there.
+    fn name_of_pod(&self, job: u32) -> Name {
+        let entry = &self.jobs[job];
+        let numbered = |number: u32| -> Name { format!("{}-{number}", entry.name).into() };
+        if self.classes[entry.class as usize].owner == Owner::StatefulSet {
+            let is_taken = |name: &Name| entry.pods.iter().any(|&pod| self.pods[pod].name == *name);
+            // Of so many members one is missing, so that one of the names is free.
+            let free = (0..entry.members).map(numbered).find(|name| !is_taken(name));
+            return free.unwrap_or_else(|| numbered(entry.made));
+        }
+        if entry.members == 1 && entry.made == 0 { entry.name.clone() } else { numbered(entry.made) }
+    }
+
+    /// Takes room on a machine for a pod; from now on it counts there for those that want to be near it or away from it.
     pub(crate) fn reserve(&mut self, pod: u32, machine: u32, device: usize) {
         let class = &self.classes[self.pods[pod].class as usize];
         let entry = &mut self.machines[machine as usize];
         entry.free.subtract(&class.requests, 1);
+        entry.pods.push(pod);
         let taken = entry.devices.take(&class.need, device);
         let pod_entry = &mut self.pods[pod];
         pod_entry.taken = taken;
@@ -134,6 +144,7 @@ impl World {
         let entry = &mut self.machines[machine as usize];
         entry.free.add(&self.classes[self.pods[pod].class as usize].requests, 1);
         entry.devices.give_back(taken);
+        entry.pods.retain(|&other| other != pod);
         self.rerank(machine);
     }
 
@@ -145,22 +156,26 @@ impl World {
         entry.since = self.now;
         entry.unschedulable = false;
         let (epoch, waited) = (entry.epoch, self.now.since(entry.created));
-        let displaced = entry.displaced;
+        let entity = format!("{}/{}", self.jobs[entry.job].name, entry.number);
+        let mut dice = self.streams.stream("startUp", &entity);
         let class = &self.classes[entry.class as usize];
-        let start_up = class.start_up.draw(&mut self.start_up_dice);
-        if !class.daemon {
-            self.meter.pod_bound(class.workload, waited, displaced, &class.requests, class.need.gpu_total());
-        }
+        let start_up = class.start_up.draw(&mut dice);
         let host = &mut self.machines[machine as usize];
-        host.pods.push(pod);
         if !class.daemon {
+            self.meter.pod_bound(class.workload, waited);
+            self.meter.requested(class, 1);
             host.guests += 1;
             host.was_used = true;
             if host.guests == 1 {
                 self.meter.machine_idle(&self.kinds[host.kind as usize], false);
             }
         }
-        self.queue.plan(self.now + start_up, Event::PodStarted { pod, epoch });
+        if host.power.is_on() {
+            self.queue.plan(self.now + start_up, Event::PodStarted { pod, epoch });
+        } else {
+            // The scheduler does not know yet that nobody is there who could start it.
+            self.pod_lost(pod);
+        }
         self.touch_pod(pod);
     }
 
@@ -270,7 +285,8 @@ impl World {
         self.queue.plan(self.now + grace, Event::PodGone { pod, epoch });
         self.touch_pod(pod);
         if self.classes[class as usize].owner == Owner::ReplicaSet {
-            self.make_pod(job, None, true);
+            let work_left = self.pods[pod].work_left;
+            self.make_pod(job, work_left);
         }
     }
 
@@ -312,14 +328,16 @@ impl World {
                 self.jobs.remove(job);
             }
         } else if missing {
-            self.make_pod(job, work_left, true);
+            self.make_pod(job, work_left);
         }
     }
 
     /// The machine of a pod is off: its work stops, but nobody knows yet.
     pub(crate) fn pod_lost(&mut self, pod: u32) {
-        if self.pods[pod].life != Life::Leaving {
-            self.interrupt(pod);
+        match self.pods[pod].life {
+            Life::Lost => return,
+            Life::Leaving => {}
+            _ => self.interrupt(pod),
         }
         let entry = &mut self.pods[pod];
         entry.life = Life::Lost;
@@ -340,10 +358,11 @@ impl World {
         self.unreserve(pod);
         let class = &self.classes[class as usize];
         let host = &mut self.machines[machine as usize];
-        host.pods.retain(|&guest| guest != pod);
         if !class.daemon {
             host.guests -= 1;
-            self.meter.pod_left(&class.requests, class.need.gpu_total());
+            if host.is_ready() {
+                self.meter.requested(class, -1);
+            }
             if host.guests == 0 && host.is_ready() {
                 self.meter.machine_idle(&self.kinds[host.kind as usize], true);
             }

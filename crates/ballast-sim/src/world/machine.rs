@@ -149,6 +149,11 @@ impl Power {
         }
     }
 
+    /// Whether what is on it runs.
+    pub(crate) fn is_on(self) -> bool {
+        matches!(self, Self::Running | Self::Stopping(_))
+    }
+
     /// Whether it is paid for as a running machine, and counts towards the size of its pool.
     pub(crate) fn counts(self) -> bool {
         matches!(self, Self::Starting | Self::Running | Self::Stopping(_))
@@ -212,8 +217,11 @@ pub(crate) struct Machine {
     pub(crate) pods: Vec<u32>,
     /// How many of them are no daemons.
     pub(crate) guests: u32,
-    /// Grows with every change of power or readiness: events of an earlier life are void.
+    /// Grows with every change of power: events of an earlier life are void.
     pub(crate) epoch: u32,
+    /// Grows when its kubelet falls silent and when it joins again: what follows from an earlier silence is void. Power is no
+    /// measure of that, for a machine that is started anew is silent until it joins.
+    pub(crate) silence: u32,
     /// Its key in the scheduler's order while it takes pods.
     pub(crate) rank: Option<i64>,
     /// It has been all that it promised to be since it was last started.
@@ -242,6 +250,7 @@ impl Machine {
             pods: Vec::new(),
             guests: 0,
             epoch: 0,
+            silence: 0,
             rank: None,
             has_been_whole: false,
             was_used: false,

@@ -57,7 +57,6 @@ pub(crate) struct World {
     pub(crate) start: Time,
     pub(crate) streams: Streams,
     pub(crate) queue: Queue,
-    start_up_dice: Stream,
     gang_scheduling: bool,
     pub(crate) pools: Vec<Pool>,
     pub(crate) kinds: Vec<Kind>,
@@ -147,8 +146,8 @@ impl World {
             Event::MachineUp { machine, epoch } => self.machine_up(machine, epoch),
             Event::DevicesUp { machine, epoch } => self.devices_up(machine, epoch),
             Event::MachineDown { machine, epoch } => self.machine_down(machine, epoch),
-            Event::NodeLost { machine, epoch } => self.node_lost(machine, epoch),
-            Event::PodsLost { machine, epoch } => self.pods_lost(machine, epoch),
+            Event::NodeLost { machine, silence } => self.node_lost(machine, silence),
+            Event::PodsLost { machine, silence } => self.pods_lost(machine, silence),
             Event::NodeBack { machine, epoch } => self.node_back(machine, epoch),
             Event::Reclaimed { machine, epoch } => self.reclaimed(machine, epoch),
             other => return Some(other),
@@ -211,8 +210,8 @@ impl World {
 
     /// What a fault does to machines at the instant at which it begins.
     pub(crate) fn strike(&mut self, fault: u32) {
+        let mut dice = self.streams.stream("faults", &self.faults.entity(fault));
         let fault = self.faults.get(fault).clone();
-        let mut dice = self.streams.stream("faults", &format!("{:?}/{}", fault.kind, fault.at));
         let hit = |machine: &Machine, world: &Self| {
             let kind = &world.kinds[machine.kind as usize];
             kind.pool != NONE

@@ -35,9 +35,9 @@ impl World {
         }
         let phase = match entry.life {
             Life::Waiting | Life::Starting => Phase::Pending,
-            Life::Running | Life::Lost => Phase::Running,
-            Life::Leaving if entry.ran => Phase::Running,
-            Life::Leaving => Phase::Pending,
+            Life::Running => Phase::Running,
+            Life::Leaving | Life::Lost if entry.ran => Phase::Running,
+            Life::Leaving | Life::Lost => Phase::Pending,
         };
         let conditions = if entry.unschedulable { vec![self.unschedulable.clone()] } else { Vec::new() };
         let node_name = match entry.life {

@@ -31,6 +31,8 @@ pub(crate) struct Pod {
     pub(crate) job: u32,
     /// Counts all pods of the run: the number in its identity.
     pub(crate) serial: u64,
+    /// Counts the pods that its job ever had.
+    pub(crate) number: u32,
     /// Its name.
     pub(crate) name: Name,
     /// Its identity.
@@ -51,9 +53,7 @@ pub(crate) struct Pod {
     pub(crate) work_left: Option<Span>,
     /// It has been told that it fits nowhere.
     pub(crate) unschedulable: bool,
-    /// It replaces a pod that was evicted.
-    pub(crate) displaced: bool,
-    /// It was running when it was told to leave.
+    /// It was running when it was told to leave, or when its machine went off.
     pub(crate) ran: bool,
     /// It is on the list of changed pods.
     pub(crate) dirty: bool,

@@ -57,8 +57,6 @@ impl World {
         entry.was_used = false;
         entry.has_been_whole = false;
         entry.doomed = false;
-        self.await_silence(machine);
-        let entry = &self.machines[machine as usize];
         let (epoch, kind) = (entry.epoch, &self.kinds[entry.kind as usize]);
         let pool = &self.pools[kind.pool as usize];
         self.meter.added(kind.pool, self.now);
@@ -80,7 +78,6 @@ impl World {
         }
         if entry.power == Power::Starting {
             self.set_power(machine, Power::Running);
-            self.await_silence(machine);
         } else if entry.power == Power::Running {
             self.set_ready(machine, Ready::Yes);
         }
@@ -146,6 +143,7 @@ impl World {
         }
         entry.free = kind.room;
         entry.devices = Devices::default();
+        entry.silence += 1;
         self.set_ready(machine, Ready::Yes);
         self.start_daemons(machine);
         self.freed(machine);
@@ -193,7 +191,12 @@ impl World {
         entry.has_been_whole |= ready == Ready::Yes && node.devices_up;
         let kind = &self.kinds[entry.kind as usize];
         if before == Ready::Yes || ready == Ready::Yes {
-            self.meter.machine_ready(kind, ready == Ready::Yes, idle);
+            let is_ready = ready == Ready::Yes;
+            self.meter.machine_ready(kind, is_ready, idle);
+            let classes = entry.pods.iter().map(|&pod| &self.classes[self.pods[pod].class as usize]);
+            for class in classes.filter(|class| !class.daemon) {
+                self.meter.requested(class, if is_ready { 1 } else { -1 });
+            }
         }
         self.touch_node(machine);
         self.freed(machine);
@@ -210,36 +213,21 @@ impl World {
             self.pod_lost(pod);
         }
         self.set_power(machine, if for_good { Power::Gone } else { Power::Stopped });
-        let entry = &self.machines[machine as usize];
-        let epoch = entry.epoch;
-        match (&entry.node, for_good) {
-            (None, true) => self.forget(machine),
-            (Some(_), true) => {
-                self.queue.plan(self.now + NODE_GONE_AFTER, Event::NodeLost { machine, epoch })
-            }
-            (_, false) => self.await_silence(machine),
-        }
-    }
-
-    /// The node of a machine whose kubelet says nothing is given up in time, and then its pods: whether the machine has power
-    /// again meanwhile is nothing that the control plane knows.
-    fn await_silence(&mut self, machine: u32) {
-        let entry = &self.machines[machine as usize];
-        let (epoch, now) = (entry.epoch, self.now);
-        match &entry.node {
-            None => {}
-            Some(node) if node.ready == Ready::Unknown => {
-                let at = (node.since + PODS_LOST_AFTER).max(now);
-                self.queue.plan(at, Event::PodsLost { machine, epoch });
-            }
-            Some(_) => self.queue.plan(now + UNKNOWN_AFTER, Event::NodeLost { machine, epoch }),
+        let entry = &mut self.machines[machine as usize];
+        entry.silence += 1;
+        let silence = entry.silence;
+        if entry.node.is_some() {
+            let after = if for_good { NODE_GONE_AFTER } else { UNKNOWN_AFTER };
+            self.queue.plan(self.now + after, Event::NodeLost { machine, silence });
+        } else if for_good {
+            self.forget(machine);
         }
     }
 
     /// The control plane notices that a node does not answer, or that its machine is gone for good.
-    pub(crate) fn node_lost(&mut self, machine: u32, epoch: u32) {
+    pub(crate) fn node_lost(&mut self, machine: u32, silence: u32) {
         let entry = &self.machines[machine as usize];
-        if entry.epoch != epoch {
+        if entry.silence != silence {
             return;
         }
         if entry.power == Power::Gone {
@@ -248,13 +236,13 @@ impl World {
             self.forget(machine);
         } else {
             self.set_ready(machine, Ready::Unknown);
-            self.await_silence(machine);
+            self.queue.plan(self.now + PODS_LOST_AFTER, Event::PodsLost { machine, silence });
         }
     }
 
     /// The control plane gives up the pods of a node that does not answer.
-    pub(crate) fn pods_lost(&mut self, machine: u32, epoch: u32) {
-        if self.machines[machine as usize].epoch == epoch {
+    pub(crate) fn pods_lost(&mut self, machine: u32, silence: u32) {
+        if self.machines[machine as usize].silence == silence {
             self.give_up_pods(machine);
         }
     }
@@ -308,5 +296,73 @@ impl World {
         let epoch = entry.epoch;
         self.set_ready(machine, Ready::No);
         self.queue.plan(self.now + down, Event::NodeBack { machine, epoch });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::scenario::{Owner, Scenario};
+
+    /// Two nodes, of which the first has one pod of this owner with half an hour of work.
+    fn world(owner: Owner) -> World {
+        let document = json!({
+            "apiVersion": "ballast.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "s"}, "spec": {
+                "until": "1d", "controller": "None",
+                "pools": [{"name": "p", "running": 2, "spec": {"provider": {"kind": "Simulated"}, "max": 2,
+                    "template": {"allocatable": {"cpu": "8", "memory": "32Gi"}}}}],
+                "workloads": [{"name": "w", "owner": owner, "requests": {"cpu": "5"}, "duration": "30m"}],
+                "faults": [{"kind": "NeverJoins", "at": "0s"}],
+            },
+        });
+        let mut world = World::new(&Scenario::from_value(document).expect("a good scenario"), 1);
+        world.faults.set(0, true);
+        run(&mut world, 10 * 60);
+        world
+    }
+
+    fn run(world: &mut World, seconds: i64) {
+        let until = world.now + Span::from_secs(seconds);
+        while let Some((at, event)) = world.queue.take(until) {
+            world.advance(at);
+            world.happen(event);
+            world.schedule();
+        }
+        world.advance(until);
+    }
+
+    fn names(world: &World) -> Vec<&str> {
+        world.pods.iter().map(|(_, pod)| &*pod.name).collect()
+    }
+
+    #[test]
+    fn a_machine_that_is_started_anew_is_silent_until_it_joins() {
+        let mut world = world(Owner::Job);
+        let machine = world.pods.iter().next().expect("one pod").1.machine;
+        let epoch = world.machines[machine as usize].epoch;
+        world.reclaimed(machine, epoch);
+        run(&mut world, 20);
+        assert!(world.machines[machine as usize].is_ready(), "nobody has noticed yet");
+        world.power_on(machine);
+        run(&mut world, 40);
+        assert!(!world.machines[machine as usize].is_ready(), "it does not answer while it boots");
+        assert_eq!(names(&world), ["w-0"]);
+        run(&mut world, 400);
+        assert_eq!(names(&world), ["w-0-1"], "it never joins; its pod is made anew");
+        assert_eq!(world.machines[machine as usize].guests, 0);
+    }
+
+    #[test]
+    fn what_is_told_to_leave_takes_its_work_and_a_stateful_pod_its_name_along() {
+        for (owner, name) in [(Owner::ReplicaSet, "w-0-1"), (Owner::StatefulSet, "w-0-0")] {
+            let mut world = world(owner);
+            world.tell_to_leave(0);
+            run(&mut world, 60);
+            assert_eq!(names(&world), [name], "{owner:?}");
+            run(&mut world, 3600);
+            assert_eq!((names(&world).len(), world.meter.counts.jobs_ended), (0, 1), "{owner:?}");
+        }
     }
 }

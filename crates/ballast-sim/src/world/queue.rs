@@ -71,15 +71,15 @@ pub(crate) enum Event {
     NodeLost {
         /// The machine.
         machine: u32,
-        /// Void if the machine's epoch is another.
-        epoch: u32,
+        /// Void if its kubelet was heard since, or fell silent once more.
+        silence: u32,
     },
     /// The control plane gives up the pods of a node that does not answer.
     PodsLost {
         /// The machine.
         machine: u32,
-        /// Void if the machine's epoch is another.
-        epoch: u32,
+        /// Void if its kubelet was heard since, or fell silent once more.
+        silence: u32,
     },
     /// A node that was not ready is ready again.
     NodeBack {

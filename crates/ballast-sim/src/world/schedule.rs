@@ -59,11 +59,6 @@ impl Scheduler {
         self.order.resize_with(kinds, BTreeSet::new);
     }
 
-    /// Gangs that wait.
-    pub(crate) fn waiting_gangs(&self) -> impl Iterator<Item = u32> + '_ {
-        self.gangs.iter().map(|(_, _, job)| *job)
-    }
-
     /// The key by which nodes of one kind are tried, the lowest first. Within a kind it ranks as the score does.
     fn rank(&self, room: &Room<'_>) -> i64 {
         let share =
@@ -76,6 +71,15 @@ impl Scheduler {
             Placement::Fgd | Placement::Random => 0,
         }
     }
+}
+
+/// What is tried next.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    /// The job of a gang.
+    Gang(u32),
+    /// The pods of a class that are in no gang.
+    Class(u32),
 }
 
 /// How good a node is for a pod, and the device for a share.
@@ -172,12 +176,22 @@ impl World {
         let mut freed = std::mem::take(&mut self.scheduler.freed);
         freed.sort_unstable();
         freed.dedup();
-        self.schedule_gangs(&freed);
-        let classes: Vec<u32> = self.scheduler.classes.iter().map(|(_, class)| *class).collect();
-        for class in classes {
-            self.schedule_class(class, &freed);
+        for turn in self.turns() {
+            match turn {
+                Turn::Gang(job) => self.schedule_gang(job, &freed),
+                Turn::Class(class) => self.schedule_class(class, &freed),
+            }
         }
         // Binding frees nothing, so that what was freed meanwhile came from elsewhere and is kept for the next pass.
+    }
+
+    /// Everything that waits, the higher priority first; of the same priority gangs, which are the harder to place.
+    fn turns(&self) -> Vec<Turn> {
+        let gangs = self.scheduler.gangs.iter().map(|(priority, _, job)| (*priority, Turn::Gang(*job)));
+        let classes = self.scheduler.classes.iter().map(|(priority, class)| (*priority, Turn::Class(*class)));
+        let mut turns: Vec<(Reverse<i32>, Turn)> = gangs.chain(classes).collect();
+        turns.sort_by_key(|(priority, _)| *priority);
+        turns.into_iter().map(|(_, turn)| turn).collect()
     }
 
     fn schedule_class(&mut self, class: u32, freed: &[u32]) {
@@ -206,45 +220,41 @@ impl World {
         self.scheduler.waiting[index] = queue;
     }
 
-    /// Gangs get all their members placed or none. One that found no place is tried again when a node with more room since
-    /// can take a member.
-    fn schedule_gangs(&mut self, freed: &[u32]) {
-        let gangs: Vec<u32> = self.scheduler.waiting_gangs().collect();
-        for job in gangs {
-            let class = self.jobs[job].class;
-            let helps = |machine: &u32| {
-                let entry = &self.machines[*machine as usize];
-                entry.rank.is_some()
-                    && self.allows(class, entry.kind as usize)
-                    && self.is_open(class, *machine)
-            };
-            if self.jobs[job].is_blocked && !freed.iter().any(helps) {
-                continue;
+    /// A gang gets all its members placed or none. One that found no place is tried again when a node with more room since
+    /// can take a member, or where a change elsewhere may matter to it.
+    fn schedule_gang(&mut self, job: u32, freed: &[u32]) {
+        let class = self.jobs[job].class;
+        let helps = |machine: &u32| {
+            let entry = &self.machines[*machine as usize];
+            entry.rank.is_some() && self.allows(class, entry.kind as usize) && self.is_open(class, *machine)
+        };
+        let on_freed = self.jobs[job].is_blocked && !self.classes[class as usize].is_picky;
+        if on_freed && !freed.iter().any(helps) {
+            return;
+        }
+        let waiting: Vec<u32> =
+            self.jobs[job].pods.iter().copied().filter(|&pod| !self.pods[pod].is_bound()).collect();
+        let mut placed: Vec<(u32, u32, usize)> = Vec::new();
+        for &pod in &waiting {
+            let Some((machine, device)) = self.best(class) else { break };
+            self.reserve(pod, machine, device);
+            placed.push((pod, machine, device));
+        }
+        let all = placed.len() == waiting.len();
+        self.jobs[job].is_blocked = !all;
+        for &(pod, ..) in &placed {
+            self.unreserve(pod);
+        }
+        if all {
+            self.dequeue_gang(job);
+            for (pod, machine, device) in placed {
+                self.bind(pod, machine, device);
             }
-            let waiting: Vec<u32> =
-                self.jobs[job].pods.iter().copied().filter(|&pod| !self.pods[pod].is_bound()).collect();
-            let mut placed: Vec<(u32, u32, usize)> = Vec::new();
-            for &pod in &waiting {
-                let Some((machine, device)) = self.best(class) else { break };
-                self.reserve(pod, machine, device);
-                placed.push((pod, machine, device));
-            }
-            let all = placed.len() == waiting.len();
-            self.jobs[job].is_blocked = !all;
-            for &(pod, ..) in &placed {
-                self.unreserve(pod);
-            }
-            if all {
-                self.dequeue_gang(job);
-                for (pod, machine, device) in placed {
-                    self.bind(pod, machine, device);
-                }
-            } else {
-                for pod in waiting {
-                    if !std::mem::replace(&mut self.pods[pod].unschedulable, true) {
-                        self.touch_pod(pod);
-                    }
-                }
+            return;
+        }
+        for pod in waiting {
+            if !std::mem::replace(&mut self.pods[pod].unschedulable, true) {
+                self.touch_pod(pod);
             }
         }
     }
