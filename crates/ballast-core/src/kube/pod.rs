@@ -33,6 +33,9 @@ pub struct PodSpec {
     /// Init containers, among them the sidecars (`restartPolicy: Always`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub init_containers: Vec<Container>,
+    /// What the pod asks for as a whole, in place of its containers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ContainerResources>,
     /// What the runtime takes on top.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub overhead: Requests,
@@ -209,6 +212,12 @@ pub struct PodAffinityTerm {
     pub namespace_selector: Option<LabelSelector>,
     /// The node label whose equal values make a domain.
     pub topology_key: Name,
+    /// Label keys whose values on the pod narrow the selector.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub match_label_keys: Vec<Name>,
+    /// Label keys whose values on the pod are excluded; not modelled.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mismatch_label_keys: Vec<Name>,
 }
 
 /// A taint that a pod bears.
@@ -259,6 +268,12 @@ pub struct TopologySpread {
     /// Label keys whose values on the pod narrow the selector.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub match_label_keys: Vec<Name>,
+    /// Whether only nodes count that the pod's selector and affinity match; only the default `Honor` is modelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_affinity_policy: Option<Name>,
+    /// Whether only nodes count whose taints the pod bears; only the default `Ignore` is modelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_taints_policy: Option<Name>,
 }
 
 /// Whether a spread constraint refuses a place or only prefers another.

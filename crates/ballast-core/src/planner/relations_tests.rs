@@ -178,6 +178,24 @@ fn a_spread_may_lean_as_far_as_it_says_when_a_zone_has_nothing_to_give() {
 }
 
 #[test]
+fn what_the_model_does_not_know_is_named_and_left_alone() {
+    let mut fields = affinity("podAffinity", "db", ZONE);
+    fields["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0]["namespaceSelector"] =
+        json!({"matchLabels": {"team": "a"}});
+    let mut cluster = in_zones(&["a"]);
+    pending(&mut cluster, 2, "web", &fields);
+    let waits = plan(&mut cluster);
+    assert_eq!(waits.actions, []);
+    assert_eq!(&*waits.report.unmodelled[0].feature, "pod affinity with a namespaceSelector");
+    // The same on a node that is hardly used: nobody knows where else it could be.
+    let mut cluster = in_zones(&["a"]);
+    cluster.without_removal_budgets();
+    ["n1", "n2"].iter().for_each(|name| node_in(&mut cluster, name, "a"));
+    dress(cluster.running("web", "n1", &[("cpu", "100m")]), "web", fields);
+    assert!(matches!(kept(&plan(&mut cluster), "n1"), Some(UnsafeToRemove::NoPlaceFor { .. })));
+}
+
+#[test]
 fn a_removal_keeps_distance() {
     let mut cluster = in_zones(&["a"]);
     cluster.without_removal_budgets();

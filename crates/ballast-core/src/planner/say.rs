@@ -100,9 +100,14 @@ pub(super) fn unmodelled(snapshot: &Snapshot, report: &mut Report) {
             let entry = found.entry(feature).or_insert((0, example.clone()));
             *entry = (entry.0 + queue.len() as u32, entry.1.clone().min(example));
         };
-        class.unmodelled.iter().for_each(|name| note(format!("resource {name}").into()));
-        if !class.key.spec.resource_claims.is_empty() {
-            note("dynamic resource claims".into());
+        class.unmodelled.iter().for_each(|feature| note(feature.clone()));
+        // What is known well enough to plan with is told all the same.
+        if class.gang.as_ref().is_some_and(|gang| gang.size == 0) {
+            note("gang without a size: what is there counts as all of it".into());
+        }
+        let scheduler = &*class.key.spec.scheduler_name;
+        if !scheduler.is_empty() && scheduler != "default-scheduler" {
+            note(format!("scheduler {scheduler}: taken to place pods as the kube-scheduler does").into());
         }
     }
     let entries = found.into_iter().map(|(feature, (count, example))| Unmodelled { feature, count, example });

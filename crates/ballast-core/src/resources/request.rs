@@ -2,7 +2,8 @@
 //!
 //! Sidecars (init containers that restart always) run beside what comes after them; other init containers run one by one
 //! before the containers. So a pod needs the greater of (a) all containers and sidecars together and (b) each plain init
-//! container beside the sidecars started before it; and its overhead on top.
+//! container beside the sidecars started before it; and its overhead on top. What the pod asks for as a whole stands in
+//! place of its containers.
 
 use std::collections::BTreeMap;
 
@@ -109,6 +110,9 @@ fn total(spec: &PodSpec) -> Amounts {
     }
     add(&mut running, &sidecars);
     greater(&mut running, &starting);
+    if let Some(whole) = &spec.resources {
+        running.extend(amounts(&whole.requests));
+    }
     add(&mut running, &amounts(&spec.overhead));
     running
 }
@@ -174,6 +178,10 @@ mod tests {
         assert_eq!(cpu_of(&spec), 4500, "containers beside the sidecar");
         spec.overhead.insert("cpu".into(), "250m".parse().unwrap());
         assert_eq!(cpu_of(&spec), 4750);
+        let mut whole = crate::kube::ContainerResources::default();
+        whole.requests.insert("cpu".into(), "2".parse().unwrap());
+        spec.resources = Some(whole);
+        assert_eq!(cpu_of(&spec), 2250, "what the pod asks for as a whole, and the overhead");
     }
 
     #[test]

@@ -147,8 +147,11 @@ const READ_ANNOTATIONS: [&str; 10] = [
     "gpu-fraction",
     "karpenter.sh/do-not-disrupt",
     "kueue.x-k8s.io/pod-group-total-count",
-    "scheduling.k8s.io/group-name",
+    VOLCANO_GROUP,
 ];
+
+/// The annotation by which pods of a Volcano job name their group.
+const VOLCANO_GROUP: &str = "scheduling.k8s.io/group-name";
 
 /// Labels that differ from pod to pod of one controller.
 const OWN_LABELS: [&str; 3] = [
@@ -199,8 +202,11 @@ impl ClassKey {
             )
         } else if let Some(name) = label("kueue.x-k8s.io/pod-group-name") {
             (name, self.annotation("kueue.x-k8s.io/pod-group-total-count"))
+        } else if let Some(name) = label("scheduling.x-k8s.io/pod-group") {
+            (name, None)
         } else {
-            (label("scheduling.x-k8s.io/pod-group")?, None)
+            let volcano = |(key, _): &&(Name, Name)| &**key == VOLCANO_GROUP;
+            (&self.annotations.iter().find(volcano)?.1, None)
         };
         let size = size.and_then(|size| size.parse().ok()).unwrap_or(0);
         Some(Gang { namespace: self.namespace.clone(), name: name.clone(), size })
@@ -259,7 +265,22 @@ impl ClassKey {
             (false, true) => vec![self.namespace.clone()],
             (false, false) => term.namespaces.clone(),
         };
-        PodTerm { selector: term.label_selector.clone(), namespaces, key: term.topology_key.clone() }
+        PodTerm {
+            selector: self.narrowed(term.label_selector.as_ref(), &term.match_label_keys),
+            namespaces,
+            key: term.topology_key.clone(),
+        }
+    }
+
+    /// A selector that also asks for the pod's own values of some keys.
+    fn narrowed(&self, selector: Option<&LabelSelector>, keys: &[Name]) -> Option<LabelSelector> {
+        let mut selector = selector?.clone();
+        for key in keys {
+            if let Some(value) = self.labels.get(key) {
+                selector.match_labels.insert(key.clone(), value.clone());
+            }
+        }
+        Some(selector)
     }
 
     fn spread_terms(&self) -> Vec<SpreadTerm> {
@@ -269,12 +290,7 @@ impl ClassKey {
         let spread = self.spec.topology_spread_constraints.iter().filter(hard);
         spread
             .map(|term| {
-                let mut selector = term.label_selector.clone();
-                for key in &term.match_label_keys {
-                    if let (Some(selector), Some(value)) = (&mut selector, self.labels.get(key)) {
-                        selector.match_labels.insert(key.clone(), value.clone());
-                    }
-                }
+                let selector = self.narrowed(term.label_selector.as_ref(), &term.match_label_keys);
                 let namespaces = vec![self.namespace.clone()];
                 SpreadTerm {
                     pods: PodTerm { selector, namespaces, key: term.topology_key.clone() },

@@ -14,6 +14,7 @@ mod source;
 mod store;
 mod store_nodes;
 mod store_pods;
+mod unmodelled;
 
 pub use class::{Class, ClassKey, Gang, HostPort, PodTerm, Relations, SpreadTerm, Traits};
 pub use constraint::{Constraint, GPU_MODEL_LABELS, GPU_MODELS_ANNOTATION, Profile};

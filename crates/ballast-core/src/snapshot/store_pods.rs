@@ -10,7 +10,9 @@ use crate::observation::ObjectKey;
 use crate::resources::{amounts_of, is_gpu, pod_requests};
 use crate::units::Time;
 
-use super::{Class, ClassKey, Constraint, GPU_MODELS_ANNOTATION, NONE, PodEntry, Snapshot, Store};
+use super::{
+    Class, ClassKey, Constraint, GPU_MODELS_ANNOTATION, NONE, PodEntry, Snapshot, Store, unmodelled,
+};
 
 /// Where the Alibaba scheduler writes the device of a GPU share.
 const GPU_INDEX_ANNOTATION: &str = "alibabacloud.com/gpu-index";
@@ -166,7 +168,9 @@ impl Store {
 impl Snapshot {
     fn add_class(&mut self, slot: u32, pod: &Pod) {
         let key = self.class_keys.get(slot).clone();
-        let (requests, gpu, unmodelled) = pod_requests(&key.spec, &pod.metadata, &mut self.names);
+        let (requests, gpu, unknown) = pod_requests(&key.spec, &pod.metadata, &mut self.names);
+        let mut unmodelled = unmodelled::features(&key.spec);
+        unmodelled.extend(unknown.iter().map(|name| Name::from(format!("resource {name}"))));
         let claims = key.spec.volumes.iter().filter_map(|volume| volume.persistent_volume_claim.as_ref());
         let claims: Vec<Name> = claims.map(|claim| claim.claim_name.clone()).collect();
         let constraint = self.constraint_for(&key, &claims);
