@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use ballast_core::fixtures::{Cluster, changed};
+use ballast_core::kube::Phase;
 use ballast_core::memory::Memory;
 use ballast_core::plan::{ActionKind, Plan};
 use ballast_core::planner::{Scratch, plan};
@@ -32,16 +33,18 @@ fn planned(cluster: &Cluster, snapshot: &Snapshot, scratch: &mut Scratch) -> Pla
     plan(snapshot, &Memory::default(), cluster.now, scratch).0
 }
 
+/// A plan for which nothing is remembered.
+fn planned_anew(cluster: &Cluster, snapshot: &Snapshot) -> Plan {
+    planned(cluster, snapshot, &mut Scratch::default())
+}
+
 fn pack() -> Vec<Value> {
     let mut rows = Vec::new();
     for (distinct, metric, bar) in [(false, "plan", 10.0), (true, "plan, all requests distinct", 100.0)] {
         let cluster = generate::pack(distinct);
         let snapshot = cluster.store().snapshot();
-        let mut scratch = Scratch::default();
-        let nodes = count(&planned(&cluster, &snapshot, &mut scratch), ActionKind::CreateInstance);
-        let seen = times(11, || {
-            planned(&cluster, &snapshot, &mut scratch);
-        });
+        let nodes = count(&planned_anew(&cluster, &snapshot), ActionKind::CreateInstance);
+        let seen = times(11, || drop(planned_anew(&cluster, &snapshot)));
         rows.push(row("pack-51k", metric, &seen, "ms", bar, "<="));
         rows.push(row("pack-51k", &format!("{metric}: nodes"), &[nodes], "nodes", 2595.0, "=="));
     }
@@ -60,7 +63,7 @@ fn cold_times(nodes: usize, n: usize) -> (Vec<f64>, Plan) {
         for observation in observations {
             store.observe(observation);
         }
-        last = Some(planned(&cluster, &store.snapshot(), &mut Scratch::default()));
+        last = Some(planned_anew(&cluster, &store.snapshot()));
         seen.push(start.elapsed().as_secs_f64() * 1e3);
     }
     (seen, last.expect("it ran"))
@@ -75,35 +78,68 @@ fn cold() -> Vec<Value> {
     ]
 }
 
+/// How one pod may change.
+#[derive(Clone, Copy)]
+enum OnePod {
+    /// It is told to leave.
+    Leaves,
+    /// It ends, and room is free where it was.
+    Ends,
+    /// One more waits, of a shape that is there.
+    Comes,
+}
+
 fn incremental() -> Vec<Value> {
     let mut rows = Vec::new();
     for (nodes, bar) in [(15_000, 1000.0), (1000, 50.0)] {
         let cluster = generate::busy(nodes);
-        let mut store = cluster.store();
-        let mut scratch = Scratch::default();
-        planned(&cluster, &store.snapshot(), &mut scratch);
-        let mut dice = generate::Dice::new(7);
-        let running = nodes * 30;
-        let seen = times(31, || {
-            let mut pod = cluster.pods[dice.below(running as u64) as usize].clone();
-            pod.metadata.deletion_timestamp = Some(cluster.now);
-            store.observe(changed(pod, cluster.now));
-            planned(&cluster, &store.snapshot(), &mut scratch);
-        });
-        let micros: Vec<f64> = seen.iter().map(|ms| ms * 1000.0).collect();
-        rows.push(row("plan-15k-incremental", &format!("plan at {nodes} nodes"), &micros, "µs", bar, "<="));
+        let kinds =
+            [(OnePod::Leaves, "a pod leaves"), (OnePod::Ends, "a pod ended"), (OnePod::Comes, "a pod came")];
+        for (kind, what) in kinds {
+            let micros = one_pod_times(&cluster, kind);
+            rows.push(row(
+                "plan-15k-incremental",
+                &format!("{what}, {nodes} nodes"),
+                &micros,
+                "µs",
+                bar,
+                "<=",
+            ));
+        }
     }
     rows
+}
+
+fn one_pod_times(cluster: &Cluster, kind: OnePod) -> Vec<f64> {
+    let mut store = cluster.store();
+    let mut scratch = Scratch::default();
+    planned(cluster, &store.snapshot(), &mut scratch);
+    let mut dice = generate::Dice::new(7);
+    let running = cluster.nodes.len() as u64 * 30;
+    let seen = times(101, || {
+        let at = match kind {
+            OnePod::Leaves | OnePod::Ends => dice.below(running),
+            OnePod::Comes => running + dice.below(cluster.pods.len() as u64 - running),
+        };
+        let mut pod = cluster.pods[at as usize].clone();
+        match kind {
+            OnePod::Leaves => pod.metadata.deletion_timestamp = Some(cluster.now),
+            OnePod::Ends => pod.status.phase = Phase::Succeeded,
+            OnePod::Comes => {
+                pod.metadata.name = format!("{}-{}", pod.metadata.name, dice.below(u64::MAX)).into()
+            }
+        }
+        store.observe(changed(pod, cluster.now));
+        planned(cluster, &store.snapshot(), &mut scratch);
+    });
+    seen.into_iter().map(|ms| ms * 1000.0).collect()
 }
 
 fn remove() -> Vec<Value> {
     let cluster = generate::light();
     let snapshot = cluster.store().snapshot();
-    let mut scratch = Scratch::default();
-    let gone = count(&planned(&cluster, &snapshot, &mut scratch), ActionKind::StopInstance);
-    let seen = times(11, || {
-        planned(&cluster, &snapshot, &mut scratch);
-    });
+    let gone = count(&planned_anew(&cluster, &snapshot), ActionKind::StopInstance);
+    let seen = times(11, || drop(planned_anew(&cluster, &snapshot)));
     vec![
         row("remove-2k", "plan", &seen, "ms", 50.0, "<="),
         row("remove-2k", "removed", &[gone], "nodes", 1200.0, "=="),
@@ -113,11 +149,8 @@ fn remove() -> Vec<Value> {
 fn types() -> Vec<Value> {
     let cluster = generate::types();
     let snapshot = cluster.store().snapshot();
-    let mut scratch = Scratch::default();
-    let made = planned(&cluster, &snapshot, &mut scratch);
-    let seen = times(3, || {
-        planned(&cluster, &snapshot, &mut scratch);
-    });
+    let made = planned_anew(&cluster, &snapshot);
+    let seen = times(3, || drop(planned_anew(&cluster, &snapshot)));
     let price: f64 = made
         .actions
         .iter()

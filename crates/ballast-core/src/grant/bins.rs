@@ -9,7 +9,7 @@ use super::relations::{Opened, Terms, Ties};
 use crate::kube::Name;
 use crate::plan::Misfit;
 use crate::resources::{GpuDevices, GpuNeed, Resources};
-use crate::snapshot::{Allowed, Class, HOSTNAME_LABEL, NodeIndex, Overlay, Snapshot};
+use crate::snapshot::{Allowed, Class, HOSTNAME_LABEL, NodeChange, NodeIndex, Overlay, Snapshot, Stamp};
 use crate::units::Time;
 
 /// Memory that is kept from plan to plan only for its size, and answers that stay true while the nodes are the same.
@@ -17,7 +17,7 @@ use crate::units::Time;
 pub(crate) struct Scratch {
     overlay: Overlay,
     allowed: FxHashMap<(u64, u32), Allowed>,
-    allowed_generation: u64,
+    allowed_for: Stamp,
 }
 
 /// A place for pods.
@@ -30,7 +30,7 @@ pub(crate) enum Bin {
 }
 
 /// A node that is starting, or that this plan starts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NewBin {
     /// The name it has or will have.
     pub name: Name,
@@ -62,25 +62,42 @@ pub(crate) struct NewBin {
 pub(crate) struct Bins<'a> {
     pub(crate) snapshot: &'a Snapshot,
     scratch: &'a mut Scratch,
+    /// What was placed and opened so far.
+    pub(crate) trial: Trial,
+    terms: Terms,
+    /// Ties by the identity of the class.
+    ties: FxHashMap<usize, Ties>,
+}
+
+/// What was placed and opened, on top of a snapshot.
+#[derive(Debug, Default)]
+pub(crate) struct Trial {
     devices: FxHashMap<usize, GpuDevices>,
     ports: FxHashMap<usize, Vec<crate::snapshot::HostPort>>,
     /// Nodes that are starting or are started by this plan.
     pub(crate) new: Vec<NewBin>,
     new_index: NodeIndex,
     new_allowed: FxHashMap<(u64, u32, u32), bool>,
-    terms: Terms,
-    /// Ties by the identity of the class.
-    ties: FxHashMap<usize, Ties>,
-    /// What was placed since the last commit, for a roll-back.
+    /// Everything that was placed, for a roll-back.
     log: Vec<Undo>,
-    /// Marks that were neither rolled back to nor kept yet.
-    marks: u32,
     /// How many nodes were opened, by pool and template.
     opened: FxHashMap<(u32, u32), u32>,
     /// Steps that this plan may still take.
     pub(crate) steps_left: u64,
+    /// How many nodes, from the first on, were looked at since this was last set to 0.
+    pub(crate) seen: usize,
 }
 
+/// A point that a trial can be taken back to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    log: usize,
+    new: usize,
+    changes: usize,
+    steps_left: u64,
+}
+
+#[derive(Debug)]
 struct Undo {
     bin: Bin,
     free: Resources,
@@ -91,34 +108,33 @@ struct Undo {
 }
 
 impl<'a> Bins<'a> {
-    /// Over a snapshot, for these needs.
-    pub(crate) fn new<'n>(
-        snapshot: &'a Snapshot,
-        scratch: &'a mut Scratch,
-        classes: impl Iterator<Item = &'n Class>,
-        steps: u64,
-    ) -> Self {
-        if scratch.allowed_generation != snapshot.node_generation {
+    /// Over a snapshot, for needs that depend on these terms.
+    pub(crate) fn new(snapshot: &'a Snapshot, scratch: &'a mut Scratch, terms: Terms, steps: u64) -> Self {
+        if scratch.allowed_for != snapshot.fleet {
             scratch.allowed.clear();
-            scratch.allowed_generation = snapshot.node_generation;
+            scratch.allowed_for = snapshot.fleet.clone();
         }
         scratch.overlay.reset(snapshot.index());
-        let terms = Terms::new(snapshot, classes);
-        Self {
-            snapshot,
-            scratch,
-            devices: FxHashMap::default(),
-            ports: FxHashMap::default(),
-            new: Vec::new(),
-            new_index: NodeIndex::default(),
-            new_allowed: FxHashMap::default(),
-            terms,
-            ties: FxHashMap::default(),
-            log: Vec::new(),
-            marks: 0,
-            opened: FxHashMap::default(),
-            steps_left: steps,
+        let trial = Trial { steps_left: steps, ..Trial::default() };
+        Self { snapshot, scratch, trial, terms, ties: FxHashMap::default() }
+    }
+
+    /// Goes on with the trial that was made last with this scratch, on the same fleet, where no relation between pods binds.
+    pub(crate) fn resume(snapshot: &'a Snapshot, scratch: &'a mut Scratch, trial: Trial) -> Self {
+        Self { snapshot, scratch, trial, terms: Terms::default(), ties: FxHashMap::default() }
+    }
+
+    /// Takes everything back that was done since a mark, as if it had never been tried. Nothing may have been placed before it
+    /// on nodes that changed in the snapshot since.
+    pub(crate) fn take_back(&mut self, mark: Mark, changed: &[NodeChange]) {
+        self.roll_back(mark);
+        self.trial.steps_left = mark.steps_left;
+        let (index, overlay) = (self.snapshot.index(), &mut self.scratch.overlay);
+        for rank in overlay.drop_changes(index, mark.changes) {
+            self.trial.devices.remove(&rank);
+            self.trial.ports.remove(&rank);
         }
+        changed.iter().for_each(|change| overlay.refresh(index, change.rank));
     }
 
     /// Places up to `count` units of a need on nodes that are there. Returns how many.
@@ -130,7 +146,7 @@ impl<'a> Bins<'a> {
         }
         let (mut from, mut left) = (0, count);
         while left > 0 && self.step() {
-            let Some(rank) = self.next_node(need, from) else { break };
+            let Some(rank) = self.look(need, from) else { break };
             let bin = Bin::Node(rank);
             let times = self.times(need.class, &ties, bin).min(left);
             if times > 0 {
@@ -149,7 +165,7 @@ impl<'a> Bins<'a> {
         let (mut from, mut left) = (0, count);
         let mut changed = Vec::new();
         while left > 0 && self.step() {
-            let Some(rank) = self.next_node(need, from) else { break };
+            let Some(rank) = self.look(need, from) else { break };
             let before = *self.scratch.overlay.free(index, rank);
             let times = requests.times_in(&before).min(left);
             let mut free = before;
@@ -158,24 +174,41 @@ impl<'a> Bins<'a> {
             changed.push(rank);
             left -= times;
             from = rank + 1;
-            if self.marks > 0 {
-                self.log.push(Undo {
-                    bin: Bin::Node(rank),
-                    free: before,
-                    gpus: None,
-                    ports: 0,
-                    class: 0,
-                    count: 0,
-                });
-            }
+            self.trial.log.push(Undo {
+                bin: Bin::Node(rank),
+                free: before,
+                gpus: None,
+                ports: 0,
+                class: 0,
+                count: 0,
+            });
         }
         self.scratch.overlay.settle(index, &changed);
         count - left
     }
 
-    fn next_node(&self, need: &Need<'_>, from: usize) -> Option<usize> {
+    /// The first node from `from` on that is allowed and has room.
+    fn look(&mut self, need: &Need<'_>, from: usize) -> Option<usize> {
         let allowed = self.scratch.allowed.get(&allow_key(need));
-        self.scratch.overlay.next_fit(self.snapshot.index(), from, &need.class.requests, allowed)
+        let found = self.scratch.overlay.next_fit(self.snapshot.index(), from, &need.class.requests, allowed);
+        self.trial.seen = self.trial.seen.max(found.map_or(usize::MAX, |rank| rank + 1));
+        found
+    }
+
+    /// Whether a search that comes to a node that changed may go on differently: it would have stopped there, or would now.
+    pub(crate) fn concerns(&self, need: &Need<'_>, change: &NodeChange) -> bool {
+        let requests = &need.class.requests;
+        let is_allowed =
+            || self.scratch.allowed.get(&allow_key(need)).is_none_or(|allowed| allowed.leaf(change.rank));
+        (requests.fits(&change.before) || requests.fits(self.snapshot.index().get(change.rank)))
+            && is_allowed()
+    }
+
+    /// Whether a node that changed may refuse a need for another reason than before.
+    pub(crate) fn refuses_otherwise(&self, need: &Need<'_>, change: &NodeChange) -> bool {
+        let requests = &need.class.requests;
+        let now = self.snapshot.index().get(change.rank);
+        change.stirred || requests.misfit(&change.before) != requests.misfit(now)
     }
 
     /// Places up to `count` units of a need on nodes that are not there yet. Returns how many.
@@ -197,8 +230,8 @@ impl<'a> Bins<'a> {
     fn next_new(&mut self, need: &Need<'_>, from: usize) -> Option<usize> {
         let mut from = from;
         loop {
-            let at = self.new_index.next_fit(from, &need.class.requests, |_| true)?;
-            let (pool, template) = (self.new[at].pool, self.new[at].template);
+            let at = self.trial.new_index.next_fit(from, &need.class.requests, |_| true)?;
+            let (pool, template) = (self.trial.new[at].pool, self.trial.new[at].template);
             if self.template_misfit(need, pool, template).is_none() {
                 return Some(at);
             }
@@ -212,15 +245,15 @@ impl<'a> Bins<'a> {
         let mut free = bin.returning.unwrap_or(template.free);
         free[Resources::GPU_WHOLE] = bin.gpus.wholly_free();
         free[Resources::GPU_SHARE] = bin.gpus.greatest_share();
-        self.new_index.push(free);
-        *self.opened.entry((bin.pool, bin.template)).or_default() += 1;
-        self.new.push(bin);
-        let at = self.new.len() - 1;
+        self.trial.new_index.push(free);
+        *self.trial.opened.entry((bin.pool, bin.template)).or_default() += 1;
+        self.trial.new.push(bin);
+        let at = self.trial.new.len() - 1;
         if !self.terms.is_empty() {
-            let taints = &self.snapshot.pools[self.new[at].pool as usize].spec.template.taints;
-            let name = self.new[at].name.clone();
+            let taints = &self.snapshot.pools[self.trial.new[at].pool as usize].spec.template.taints;
+            let name = self.trial.new[at].name.clone();
             let profile = template.profile(&name, taints);
-            self.new[at].domains = self.terms.open(self.snapshot, &profile, (HOSTNAME_LABEL, &name));
+            self.trial.new[at].domains = self.terms.open(self.snapshot, &profile, (HOSTNAME_LABEL, &name));
         }
         at
     }
@@ -258,7 +291,7 @@ impl<'a> Bins<'a> {
         if ties.is_free() {
             return Ok(most);
         }
-        self.terms.room(ties, most, domain_of(self.snapshot, &self.new, bin))
+        self.terms.room(ties, most, domain_of(self.snapshot, &self.trial.new, bin))
     }
 
     /// Pods leave a node on trial: they do not count there any more.
@@ -268,9 +301,9 @@ impl<'a> Bins<'a> {
             return;
         }
         let bin = Bin::Node(rank);
-        self.terms.count(&ties, domain_of(self.snapshot, &self.new, bin), -i64::from(pods));
+        self.terms.count(&ties, domain_of(self.snapshot, &self.trial.new, bin), -i64::from(pods));
         let class = std::ptr::from_ref(class) as usize;
-        self.log.push(Undo {
+        self.trial.log.push(Undo {
             bin,
             free: *self.free(bin),
             gpus: None,
@@ -303,40 +336,35 @@ impl<'a> Bins<'a> {
 
     /// How many nodes this plan opened in a zone of a pool.
     pub(crate) fn opened_in(&self, pool: u32, template: u32) -> u32 {
-        self.opened.get(&(pool, template)).copied().unwrap_or(0)
+        self.trial.opened.get(&(pool, template)).copied().unwrap_or(0)
     }
 
     /// Whether an instance is started by this plan already.
     pub(crate) fn is_opened(&self, provider_id: &Name) -> bool {
-        self.new.iter().any(|bin| bin.provider_id == *provider_id)
+        self.trial.new.iter().any(|bin| bin.provider_id == *provider_id)
     }
 
-    /// A point to roll back to. Changes are only logged until it is rolled back to or kept.
-    pub(crate) fn mark(&mut self) -> (usize, usize) {
-        self.marks += 1;
-        (self.log.len(), self.new.len())
-    }
-
-    /// Keeps what was placed since a mark.
-    pub(crate) fn keep(&mut self, _: (usize, usize)) {
-        self.marks -= 1;
-        if self.marks == 0 {
-            self.log.clear();
+    /// A point to roll back to.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            log: self.trial.log.len(),
+            new: self.trial.new.len(),
+            changes: self.scratch.overlay.changes(),
+            steps_left: self.trial.steps_left,
         }
     }
 
     /// Takes back everything placed and opened since a mark.
-    pub(crate) fn roll_back(&mut self, (log, new): (usize, usize)) {
-        self.marks -= 1;
-        while self.log.len() > log {
-            let undo = self.log.pop().expect("it is longer than the mark");
+    pub(crate) fn roll_back(&mut self, mark: Mark) {
+        while self.trial.log.len() > mark.log {
+            let undo = self.trial.log.pop().expect("it is longer than the mark");
             self.undo(undo);
         }
-        while self.new.len() > new {
-            let bin = self.new.pop().expect("there are more than at the mark");
-            *self.opened.entry((bin.pool, bin.template)).or_default() -= 1;
+        while self.trial.new.len() > mark.new {
+            let bin = self.trial.new.pop().expect("there are more than at the mark");
+            *self.trial.opened.entry((bin.pool, bin.template)).or_default() -= 1;
             self.terms.close(&bin.domains);
-            self.new_index.pop();
+            self.trial.new_index.pop();
         }
     }
 
@@ -355,7 +383,7 @@ impl<'a> Bins<'a> {
             return judge();
         }
         let key = (need.constraint_serial, pool, template);
-        if *self.new_allowed.entry(key).or_insert_with(|| judge().is_none()) { None } else { judge() }
+        if *self.trial.new_allowed.entry(key).or_insert_with(|| judge().is_none()) { None } else { judge() }
     }
 
     /// The greatest number of units of a class that one empty host may carry because of ties to its own kind.
@@ -399,12 +427,12 @@ impl<'a> Bins<'a> {
         if self.ports_taken(need.class, Bin::Node(rank)) {
             return Some(Misfit::HostPort);
         }
-        self.terms.misfit(ties, &domain_of(self.snapshot, &self.new, Bin::Node(rank)))
+        self.terms.misfit(ties, &domain_of(self.snapshot, &self.trial.new, Bin::Node(rank)))
     }
 
     fn step(&mut self) -> bool {
-        self.steps_left = self.steps_left.saturating_sub(1);
-        self.steps_left > 0
+        self.trial.steps_left = self.trial.steps_left.saturating_sub(1);
+        self.trial.steps_left > 0
     }
 
     /// Works out which nodes a need's constraint allows, once for all needs that share it.
@@ -454,20 +482,17 @@ impl<'a> Bins<'a> {
         }
         self.set_free(bin, free);
         if !ties.is_free() {
-            let domain = domain_of(self.snapshot, &self.new, bin);
+            let domain = domain_of(self.snapshot, &self.trial.new, bin);
             self.terms.count(ties, domain, i64::from(times));
         }
         if !class.ports.is_empty() {
             self.ports_mut(bin).extend(class.ports.iter().cloned());
         }
         if let Bin::New(at) = bin {
-            self.new[at].load.push((need.wish, times));
-        }
-        if self.marks == 0 {
-            return;
+            self.trial.new[at].load.push((need.wish, times));
         }
         let class_id = std::ptr::from_ref(class) as usize;
-        self.log.push(Undo {
+        self.trial.log.push(Undo {
             bin,
             free: before,
             gpus,
@@ -483,7 +508,7 @@ impl<'a> Bins<'a> {
         }
         self.set_free(undo.bin, undo.free);
         if let Some(ties) = self.ties.get(&undo.class).filter(|ties| !ties.is_free()).cloned() {
-            let domain = domain_of(self.snapshot, &self.new, undo.bin);
+            let domain = domain_of(self.snapshot, &self.trial.new, undo.bin);
             self.terms.count(&ties, domain, -undo.count);
         }
         if undo.ports > 0 {
@@ -491,7 +516,7 @@ impl<'a> Bins<'a> {
             ports.truncate(ports.len() - undo.ports);
         }
         if let Bin::New(at) = undo.bin {
-            self.new[at].load.pop();
+            self.trial.new[at].load.pop();
         }
     }
 
@@ -516,10 +541,14 @@ impl<'a> Bins<'a> {
     pub(crate) fn close(&mut self, rank: usize) {
         let before = *self.free(Bin::Node(rank));
         self.set_free(Bin::Node(rank), crate::snapshot::CLOSED);
-        if self.marks == 0 {
-            return;
-        }
-        self.log.push(Undo { bin: Bin::Node(rank), free: before, gpus: None, ports: 0, class: 0, count: 0 });
+        self.trial.log.push(Undo {
+            bin: Bin::Node(rank),
+            free: before,
+            gpus: None,
+            ports: 0,
+            class: 0,
+            count: 0,
+        });
     }
 
     /// Whether something was placed on a node.
@@ -530,37 +559,37 @@ impl<'a> Bins<'a> {
     fn free(&self, bin: Bin) -> &Resources {
         match bin {
             Bin::Node(rank) => self.scratch.overlay.free(self.snapshot.index(), rank),
-            Bin::New(at) => self.new_index.get(at),
+            Bin::New(at) => self.trial.new_index.get(at),
         }
     }
 
     fn set_free(&mut self, bin: Bin, free: Resources) {
         match bin {
             Bin::Node(rank) => self.scratch.overlay.set(self.snapshot.index(), rank, free),
-            Bin::New(at) => self.new_index.set(at, free),
+            Bin::New(at) => self.trial.new_index.set(at, free),
         }
     }
 
     fn gpus(&self, bin: Bin) -> &GpuDevices {
         match bin {
-            Bin::Node(rank) => self.devices.get(&rank).unwrap_or(&self.snapshot.node_at(rank).gpus),
-            Bin::New(at) => &self.new[at].gpus,
+            Bin::Node(rank) => self.trial.devices.get(&rank).unwrap_or(&self.snapshot.node_at(rank).gpus),
+            Bin::New(at) => &self.trial.new[at].gpus,
         }
     }
 
     fn set_gpus(&mut self, bin: Bin, gpus: GpuDevices) {
         match bin {
             Bin::Node(rank) => {
-                self.devices.insert(rank, gpus);
+                self.trial.devices.insert(rank, gpus);
             }
-            Bin::New(at) => self.new[at].gpus = gpus,
+            Bin::New(at) => self.trial.new[at].gpus = gpus,
         }
     }
 
     fn ports_mut(&mut self, bin: Bin) -> &mut Vec<crate::snapshot::HostPort> {
         match bin {
-            Bin::Node(rank) => self.ports.entry(rank).or_default(),
-            Bin::New(at) => &mut self.new[at].ports,
+            Bin::Node(rank) => self.trial.ports.entry(rank).or_default(),
+            Bin::New(at) => &mut self.trial.new[at].ports,
         }
     }
 
@@ -573,13 +602,13 @@ impl<'a> Bins<'a> {
         };
         match bin {
             Bin::New(at) => {
-                let new = &self.new[at];
+                let new = &self.trial.new[at];
                 let template = &self.snapshot.pools[new.pool as usize].templates[new.template as usize];
                 clash(&template.ports) || clash(&new.ports)
             }
             Bin::Node(rank) => {
                 let running = &self.snapshot.node_at(rank).pods;
-                self.ports.get(&rank).is_some_and(|ports| clash(ports))
+                self.trial.ports.get(&rank).is_some_and(|ports| clash(ports))
                     || running
                         .iter()
                         .any(|&pod| clash(&self.snapshot.class(self.snapshot.pod(pod).class).ports))

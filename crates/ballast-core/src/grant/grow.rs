@@ -307,7 +307,6 @@ impl Growth<'_, '_, '_> {
             }
         }
         if placed.len() > before {
-            self.bins.keep(mark);
             return true;
         }
         self.bins.roll_back(mark);
@@ -334,7 +333,7 @@ impl Growth<'_, '_, '_> {
             Some(id) => (Capacity::Stopped, entry.instances[&id].name.clone(), id),
             None => (
                 Capacity::Creatable,
-                format!("{}+{}", entry.name, self.bins.new.len()).into(),
+                format!("{}+{}", entry.name, self.bins.trial.new.len()).into(),
                 Name::default(),
             ),
         };

@@ -14,9 +14,10 @@ mod parts;
 mod relations;
 mod room;
 
-pub(crate) use bins::{Bins, NewBin, Scratch};
+pub(crate) use bins::{Bins, Mark, NewBin, Scratch, Trial};
 pub(crate) use grow::{Refusals, grow, pool_misfit};
 pub(crate) use need::{Need, Placement, Tier};
+pub(crate) use relations::Terms;
 pub(crate) use room::Rooms;
 
 use serde::{Deserialize, Serialize};

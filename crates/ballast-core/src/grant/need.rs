@@ -1,5 +1,7 @@
 //! Needs: the parts of wishes that have to be placed.
 
+use std::cmp::Reverse;
+
 use crate::snapshot::{Class, Constraint};
 
 /// So many units of a shape that have to be placed.
@@ -43,21 +45,27 @@ pub(crate) enum Tier {
 pub(crate) struct Placement {
     /// Units on nodes that are ready.
     pub free: u32,
+    /// Units on nodes that were opened before its turn came to start some.
+    pub rising: u32,
     /// Units nowhere.
     pub left: u32,
 }
 
+/// What needs are ordered by before their names.
+pub(crate) type Turn = (Tier, Reverse<i32>, Reverse<[i64; 4]>);
+
 impl Need<'_> {
-    /// What is placed first within a tier and priority: the greatest, by GPU, CPU, memory; then by name.
+    /// When its turn comes among others: by tier, priority and size by GPU, CPU, memory and storage.
+    pub(crate) fn turn(&self) -> Turn {
+        let requests = &self.class.requests;
+        let size = [self.class.gpu.milli(), requests[0], requests[1], requests[3]];
+        (self.tier, Reverse(self.priority), Reverse(size))
+    }
+
+    /// What is placed first: whose turn comes first; then by name.
     pub(crate) fn order(&self, other: &Self) -> std::cmp::Ordering {
-        let size = |need: &Self| {
-            let r = &need.class.requests;
-            (need.class.gpu.milli(), r[0], r[1], r[3])
-        };
         let (own, others) = (&self.class.key, &other.class.key);
-        (self.tier.cmp(&other.tier))
-            .then(other.priority.cmp(&self.priority))
-            .then(size(other).cmp(&size(self)))
+        (self.turn().cmp(&other.turn()))
             .then_with(|| own.namespace.cmp(&others.namespace))
             .then_with(|| own.owner.cmp(&others.owner))
             .then_with(|| own.labels.cmp(&others.labels))

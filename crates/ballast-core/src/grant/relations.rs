@@ -15,7 +15,7 @@ use crate::snapshot::{Class, NodeEntry, PodTerm, Profile, Snapshot, SpreadTerm};
 
 /// Every term that some class depends on, with its counts.
 #[derive(Debug, Default)]
-pub(super) struct Terms {
+pub(crate) struct Terms {
     states: Vec<TermState>,
     numbers: FxHashMap<TermKey, usize>,
     fields: Vec<Field>,
@@ -78,7 +78,7 @@ impl Ties {
 
 impl Terms {
     /// All terms of these classes, and of running pods that demand distance from them, with what runs counted.
-    pub(super) fn new<'n>(snapshot: &Snapshot, classes: impl Iterator<Item = &'n Class>) -> Self {
+    pub(crate) fn new<'n>(snapshot: &Snapshot, classes: impl Iterator<Item = &'n Class>) -> Self {
         let mut terms = Self::default();
         for class in classes {
             terms.register(snapshot, class);
@@ -90,7 +90,7 @@ impl Terms {
         terms
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
 

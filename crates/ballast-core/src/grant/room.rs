@@ -12,7 +12,7 @@ use crate::snapshot::{BaseState, PoolEntry, Snapshot};
 use crate::units::{Money, Span, Time};
 
 /// How far each pool may grow, and the cluster in all.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rooms {
     /// One for each pool, in the snapshot's order.
     pub pools: Vec<Room>,
@@ -25,7 +25,7 @@ pub(crate) struct Rooms {
 }
 
 /// How far one pool may grow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Room {
     /// Nodes that count against its maximum: all but those that are off.
     pub size: u32,

@@ -3,6 +3,7 @@
 mod action;
 mod reason;
 mod report;
+mod shared;
 mod trace;
 mod trace_words;
 mod words;
@@ -16,6 +17,7 @@ pub use report::{
     Hold, Infeasible, NodeVerdict, PoolVerdict, PromiseNote, Report, Severity, Skip, Step, Unmodelled,
     Waiting,
 };
+pub use shared::Shared;
 pub use trace::{
     Candidate, Direction, DryRunRule, DryRunStep, FillGroup, FillIn, InquiryStep, JobCandidateStep, JobKey,
     JobOrderStep, JobTargetStep, JobVerdict, MetricStep, MetricTrouble, MetricTroubleCode, PodGroups,
@@ -32,6 +34,8 @@ use crate::units::Time;
 use crate::wish::Wish;
 
 /// What shall be done, decided at one instant from one snapshot. Applying it makes no further choice.
+///
+/// Long lists are shared by plans that have them in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -41,11 +45,11 @@ pub struct Plan {
     /// The instant it was made for.
     pub now: Time,
     /// What is done, in an order that may be kept from first to last.
-    pub actions: Vec<Action>,
+    pub actions: Shared<Action>,
     /// What each workload asked for.
-    pub wishes: Vec<Wish>,
+    pub wishes: Shared<Wish>,
     /// What each workload gets, and where.
-    pub grants: Vec<Grant>,
+    pub grants: Shared<Grant>,
     /// What is not done, and why.
     pub report: Report,
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Shared;
 use super::{
     Candidate, DryRunStep, HoldReason, InquiryStep, JobCandidateStep, JobOrderStep, JobTargetStep,
     MetricStep, Misfit, RayPackingStep, RayWorkerStep, ReplicasStep, SkipReason, SparkCountStep,
@@ -19,11 +20,11 @@ pub struct Report {
     /// Subjects about which nothing is done, deliberately.
     pub holds: Vec<Hold>,
     /// Options that were passed over.
-    pub skipped: Vec<Skip>,
+    pub skipped: Shared<Skip>,
     /// What is waited for.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Shared<Waiting>,
     /// What no option can serve.
-    pub infeasible: Vec<Infeasible>,
+    pub infeasible: Shared<Infeasible>,
     /// What the model does not know and therefore did not judge.
     pub unmodelled: Vec<Unmodelled>,
     /// Broken promises that the check found; the plan is not applied if one is fatal.

@@ -7,30 +7,44 @@ use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{InstanceState, ObjectKind, Source};
 use crate::plan::{
-    Action, ActionCode, ActionId, ActionKind, Input, Precondition, Reason, Target, TargetKind, plural,
+    Action, ActionCode, ActionId, ActionKind, Input, Precondition, Reason, Shared, Target, TargetKind, plural,
 };
 use crate::policy::StopMode;
 use crate::scalers::nodes::{Going, NodeWishes, Removals, Why};
 use crate::snapshot::Snapshot;
 use crate::units::Time;
 
-/// The actions that start and make nodes.
+/// What launches are numbered and dated by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Numbering {
+    /// Launches made so far.
+    launches_made: u64,
+    /// Age of what is known of pods.
+    age: f64,
+}
+
+impl Numbering {
+    pub(super) fn new(snapshot: &Snapshot, memory: &Memory, now: Time) -> Self {
+        let age = source_age(snapshot, ObjectKind::Pod, now);
+        Self { launches_made: memory.ledger.launches_made, age }
+    }
+}
+
+/// The actions that start and make nodes; the first `rising` of the new nodes need none.
 pub(super) fn launches(
     bins: &Bins<'_>,
-    starting: usize,
-    memory: &Memory,
+    rising: usize,
     wishes: &NodeWishes,
-    now: Time,
+    numbering: Numbering,
 ) -> Vec<Action> {
     let snapshot = bins.snapshot;
     let waiting: u32 = wishes.wishes.iter().map(|wish| wish.pending).sum();
-    let age = source_age(snapshot, ObjectKind::Pod, now);
-    let mut number = memory.ledger.launches_made;
+    let Numbering { launches_made: mut number, age } = numbering;
     let [absent, stopped, running, pods, pending] =
         ["Absent", "Stopped", "Running", "pods", "pending"].map(Name::from);
     let nothing = Name::default();
-    let mut actions = Vec::with_capacity(bins.new.len() - starting);
-    for bin in &bins.new[starting..] {
+    let mut actions = Vec::with_capacity(bins.trial.new.len() - rising);
+    for bin in &bins.trial.new[rising..] {
         let pool = &snapshot.pools[bin.pool as usize];
         let zone = pool.templates[bin.template as usize].zone.clone();
         let make = bin.capacity == Capacity::Creatable;
@@ -65,7 +79,7 @@ pub(super) fn launches(
             Input { name: pending.clone(), value: waiting.into(), age_seconds: age },
         ];
         actions.push(Action {
-            id: ActionId(0),
+            id: ActionId(actions.len() as u32 + 1),
             kind: if make { ActionKind::CreateInstance } else { ActionKind::StartInstance },
             target: Target {
                 kind: TargetKind::Instance,
@@ -97,7 +111,7 @@ pub(super) fn launches(
 pub(super) fn take_backs(bins: &Bins<'_>, now: Time) -> Vec<Action> {
     let snapshot = bins.snapshot;
     let age = source_age(snapshot, ObjectKind::Pod, now);
-    let needed = bins.new.iter().filter(|bin| bin.returning.is_some() && !bin.load.is_empty());
+    let needed = bins.trial.new.iter().filter(|bin| bin.returning.is_some() && !bin.load.is_empty());
     let take_back = |bin: &NewBin| {
         let units = bin.units();
         let node = snapshot.node_named(&bin.name);
@@ -271,6 +285,25 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
         }
     };
     removals.nodes.iter().map(stop).collect()
+}
+
+/// Actions in the order in which they are done, numbered. Launches alone are numbered already.
+pub(super) fn in_order(
+    first: Vec<Action>,
+    launches: &Shared<Action>,
+    last: impl IntoIterator<Item = Action>,
+) -> Shared<Action> {
+    let mut last = last.into_iter().peekable();
+    if first.is_empty() && last.peek().is_none() {
+        return launches.clone();
+    }
+    let mut all = first;
+    all.extend(launches.iter().cloned());
+    all.extend(last);
+    for (at, action) in all.iter_mut().enumerate() {
+        action.id = ActionId(at as u32 + 1);
+    }
+    Shared::from(all)
 }
 
 fn source_age(snapshot: &Snapshot, kind: ObjectKind, now: Time) -> f64 {

@@ -1,26 +1,30 @@
-//! The planner: a column of steps from a snapshot to a plan. Pure: the same input gives the same bytes.
+//! The planner: a column of steps from a snapshot to a plan. Pure: the same input gives the same bytes, whatever is remembered.
 
 mod actions;
 mod gates;
 mod place;
 #[cfg(test)]
 mod properties;
+mod recall;
 #[cfg(test)]
 mod relations_tests;
 mod say;
 #[cfg(test)]
 mod tests;
 
-use crate::grant::{Bins, Capacity, NewBin, Rooms, Scratch as Bench, elastic};
+use crate::grant::{Bins, Scratch as Bench, Terms, elastic};
 use crate::memory::{History, Memory};
-use crate::plan::{ActionId, Hold, HoldReason, Plan, Report, Step, Subject};
-use crate::scalers::nodes::{NodeWishes, Removals, Weighing, displaceable, holds_after, starting_nodes};
-use crate::snapshot::{BaseState, NodeEntry, Snapshot};
+use crate::plan::{Hold, HoldReason, Plan, Report, Shared, Step, Subject};
+use crate::scalers::nodes::{Removals, Weighing, displaceable, holds_after};
+use crate::snapshot::Snapshot;
 use crate::units::{Span, Time};
 use crate::wish::ElasticWish;
 
+use actions::Numbering;
 use gates::Gates;
-use place::Placing;
+use place::{Placed, Placing};
+use recall::{Given, LastWishes, Recall};
+use say::Said;
 
 /// Version of the plan's form.
 const SCHEMA_VERSION: u32 = 1;
@@ -29,10 +33,12 @@ const PERIOD: Span = Span::from_secs(60);
 /// Steps that one plan may take: a fraction of a second's work. What is left over follows in the next plan.
 const STEPS: u64 = 20_000_000;
 
-/// Memory that is kept from plan to plan only for its size.
+/// What is kept from plan to plan, only for speed: memory, and what need not be worked out anew. No plan depends on it.
 #[derive(Debug, Default)]
 pub struct Scratch {
     bench: Bench,
+    wishes: LastWishes,
+    recall: Option<Recall>,
 }
 
 /// Makes the plan for one instant.
@@ -54,89 +60,71 @@ pub fn plan_with(
         report.next_look = Some(now + PERIOD);
         return (empty(now, report), memory.history.clone());
     }
-    let wishes = NodeWishes::new(snapshot);
-    report.waiting.extend(wishes.waiting.iter().cloned());
+    let wishes = scratch.wishes.bring_up_to_date(snapshot);
     let needs = wishes.needs(snapshot);
-    let mut rooms = Rooms::new(snapshot, memory, now);
-    let related = needs.iter().map(|need| need.class).chain(displaceable(snapshot));
-    let mut bins = Bins::new(snapshot, &mut scratch.bench, related, STEPS);
-    let elastic = elastic::release(&mut bins, snapshot, elastic);
-    open_returning(&mut bins, snapshot, memory);
-    open_starting(&mut bins, snapshot, memory, now);
-    let starting = bins.new.len();
-    let mut placing = Placing {
-        bins: &mut bins,
-        rooms: &mut rooms,
-        needs: &needs,
-        wishes: &wishes,
-        report: &mut report,
-        placements: Vec::new(),
+    let given = Given::new(snapshot, memory, now);
+    let mut rooms = given.rooms.clone();
+    let terms = Terms::new(snapshot, needs.iter().map(|need| need.class).chain(displaceable(snapshot)));
+    // Relations between pods and elastic workloads bind steps to each other in ways that are not remembered.
+    let is_simple = terms.is_empty() && elastic.is_empty();
+    let last = scratch.recall.take().filter(|last| is_simple && last.is_about(&given, snapshot));
+    let (mut bins, mut placed, said) = match last {
+        Some(last) => last.resume(snapshot, &mut scratch.bench, &needs, &mut rooms),
+        None => (begin(snapshot, &mut scratch.bench, terms, &given), Placed::new(&needs), None),
     };
-    placing.place_all();
-    let placements = placing.placements;
-    let mut actions = actions::take_backs(&bins, now);
-    actions.extend(actions::launches(&bins, starting, memory, &wishes, now));
+    let elastic = elastic::release(&mut bins, snapshot, elastic);
+    Placing { bins: &mut bins, rooms: &mut rooms, needs: &needs, wishes: &wishes, placed: &mut placed }
+        .go_on();
+    let (rising, numbering) = (given.rising.len(), Numbering::new(snapshot, memory, now));
+    let mut said = said.unwrap_or_else(|| Said::new(&bins, rising, &needs, &placed, &wishes, numbering));
+    said.renumber(&bins, rising, &wishes, numbering);
+    let take_backs = actions::take_backs(&bins, now);
     let nodeless = actions::nodeless(snapshot, memory, now);
-    actions.extend(actions::releases(snapshot, &nodeless, &gates.held_pools, now));
-    let loads = say::Loads::new(&bins, wishes.wishes.len());
-    let mut grants = say::grants(&bins, &loads, &needs, &placements, &wishes);
-    grants.extend(elastic::serve(&mut bins, &elastic));
-    say::waiting(&bins, &loads, &needs, &placements, &wishes, &mut report);
-    say::unmodelled(snapshot, &mut report);
+    let releases = actions::releases(snapshot, &nodeless, &gates.held_pools, now);
+    let elastic_grants = elastic::serve(&mut bins, &elastic);
     let mut removals = match gates.removals {
         true => Weighing::new(&mut bins, &mut rooms, memory, now, &wishes, &gates.held_pools).run(),
         false => Removals { idle_since: memory.history.idle_since.clone(), ..Removals::default() },
     };
-    actions.extend(actions::stops(snapshot, &removals, now));
-    if bins.steps_left == 0 {
+    let stops = actions::stops(snapshot, &removals, now);
+    if bins.trial.steps_left == 0 {
         report.holds.push(Hold { subject: Subject::Cluster, reason: HoldReason::StepsUsedUp, until: None });
     }
+    report.waiting = said.waiting.clone();
+    report.skipped = placed.skipped.clone();
+    report.infeasible = placed.infeasible.clone();
+    report.unmodelled = said.unmodelled.clone();
     removals.idle_since.extend(nodeless);
     report.trace.extend(removals.candidates.into_iter().map(Step::Candidate));
     report.next_look = Some(next_look(memory, now, removals.next_at));
-    for (at, action) in actions.iter_mut().enumerate() {
-        action.id = ActionId(at as u32 + 1);
-    }
+    let plan = Plan {
+        schema_version: SCHEMA_VERSION,
+        now,
+        actions: actions::in_order(take_backs, &said.launches, releases.into_iter().chain(stops)),
+        wishes: wishes.wishes.clone().and(elastic.iter().map(|elastic| elastic.wish())),
+        grants: said.grants.clone().and(elastic_grants),
+        report,
+    };
     let history = History {
         idle_since: removals.idle_since,
         boots: memory.history.boots.clone(),
-        gangs: holds_after(snapshot, memory, &wishes, &actions, now),
+        gangs: holds_after(snapshot, memory, &wishes, &plan.actions, now),
     };
-    let mut all = wishes.wishes;
-    all.extend(elastic.iter().map(|elastic| elastic.wish()));
-    let plan = Plan { schema_version: SCHEMA_VERSION, now, actions, wishes: all, grants, report };
+    if is_simple && bins.trial.steps_left > 0 {
+        let changes = snapshot.changes.count();
+        scratch.recall = Some(Recall { given, changes, trial: bins.trial, placed, said });
+    }
     (plan, history)
 }
 
-/// Nodes that we cordoned only to let their work end can be taken back at once.
-fn open_returning(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory) {
-    let waits = |name: &str| {
-        memory.ledger.removals.get(name).is_some_and(|removal| removal.waits && !removal.stopping)
-    };
-    let mut nodes: Vec<&NodeEntry> = snapshot.unsettled.iter().map(|&slot| snapshot.node(slot)).collect();
-    nodes.retain(|node| node.state == BaseState::CordonedByUs && waits(&node.name));
-    nodes.sort_by(|a, b| a.name.cmp(&b.name));
-    for node in nodes {
-        let Some(pool) = node.pool else { continue };
-        let mut bin = NewBin::new(pool, node.zone, Capacity::Free, node.name.clone(), node.gpus);
-        bin.returning = Some(node.free());
-        bins.open(bin);
+/// A trial on which nothing was placed yet.
+fn begin<'a>(snapshot: &'a Snapshot, bench: &'a mut Bench, terms: Terms, given: &Given) -> Bins<'a> {
+    let mut bins = Bins::new(snapshot, bench, terms, STEPS);
+    given.replaced.iter().for_each(|&rank| bins.close(rank));
+    for bin in &given.rising {
+        bins.open(bin.clone());
     }
-}
-
-/// Nodes on their way up are places already.
-fn open_starting(bins: &mut Bins<'_>, snapshot: &Snapshot, memory: &Memory, now: Time) {
-    for node in starting_nodes(snapshot, memory, now) {
-        let gpus = snapshot.pools[node.pool as usize].templates[node.template as usize].gpus;
-        // It is a place once: as it will be, not as the node of its former life still says that it is.
-        let former = snapshot.node_slots.get(&node.name).filter(|&&slot| snapshot.node(slot).takes_pods());
-        if let Some(&slot) = former {
-            bins.close(snapshot.rank(slot) as usize);
-        }
-        let mut bin = NewBin::new(node.pool, node.template, Capacity::Starting, node.name, gpus);
-        bin.ready_at = Some(node.ready_at);
-        bins.open(bin);
-    }
+    bins
 }
 
 fn next_look(memory: &Memory, now: Time, removal: Option<Time>) -> Time {
@@ -149,9 +137,9 @@ fn empty(now: Time, report: Report) -> Plan {
     Plan {
         schema_version: SCHEMA_VERSION,
         now,
-        actions: Vec::new(),
-        wishes: Vec::new(),
-        grants: Vec::new(),
+        actions: Shared::default(),
+        wishes: Shared::default(),
+        grants: Shared::default(),
         report,
     }
 }

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use crate::grant::{Bins, Capacity, Need, NewBin, Placement, Refusals, Rooms, Tier, grow, pool_misfit};
+use crate::grant::{Bins, Capacity, Mark, Need, NewBin, Placement, Refusals, Rooms, Tier, grow, pool_misfit};
 use crate::kube::Name;
-use crate::plan::{Infeasible, NodeVerdict, PoolVerdict, Report, Skip, SkipReason, Subject};
+use crate::plan::{Infeasible, NodeVerdict, PoolVerdict, Shared, Skip, SkipReason, Subject};
 use crate::scalers::nodes::NodeWishes;
+use crate::snapshot::NodeChange;
 
 /// Options noted in the report for each need that is not met.
 const VERDICTS_KEPT: usize = 50;
@@ -16,12 +17,37 @@ pub(super) struct Placing<'p, 'b, 'n> {
     pub(super) rooms: &'p mut Rooms,
     pub(super) needs: &'p [Need<'n>],
     pub(super) wishes: &'p NodeWishes,
-    pub(super) report: &'p mut Report,
+    pub(super) placed: &'p mut Placed,
+}
+
+/// What became of the needs, step by step.
+#[derive(Debug)]
+pub(super) struct Placed {
     /// What became of each need.
     pub(super) placements: Vec<Placement>,
+    pub(super) infeasible: Shared<Infeasible>,
+    pub(super) skipped: Shared<Skip>,
+    /// The need that each of `infeasible` is about.
+    explained: Vec<usize>,
+    steps: Vec<Step>,
+    taken: Vec<Taken>,
+    /// Where the last step ended.
+    end: Option<Mark>,
+}
+
+/// A step that was taken.
+#[derive(Debug)]
+struct Taken {
+    /// Where it began.
+    mark: Mark,
+    explained: usize,
+    skipped: usize,
+    /// How many nodes, from the first on, it looked at.
+    seen: usize,
 }
 
 /// One step of placing.
+#[derive(Debug)]
 enum Step {
     /// A need on what is free, then on what is starting.
     OnExisting(usize),
@@ -34,22 +60,28 @@ enum Step {
 }
 
 impl Placing<'_, '_, '_> {
-    /// Places every need: gangs one by one, all or nothing; the rest by priority. Then opens nodes until each pool has its
-    /// minimum.
-    pub(super) fn place_all(&mut self) {
-        self.placements = vec![Placement::default(); self.needs.len()];
-        for step in steps(self.needs) {
+    /// Takes the steps that were not taken yet: places every need, gangs one by one, all or nothing, the rest by priority; then
+    /// opens nodes until each pool has its minimum.
+    pub(super) fn go_on(&mut self) {
+        let steps = std::mem::take(&mut self.placed.steps);
+        for step in &steps[self.placed.taken.len()..] {
+            let (mark, explained) = (self.bins.mark(), self.placed.explained.len());
+            let skipped = self.placed.skipped.len();
+            self.bins.trial.seen = 0;
             match step {
-                Step::OnExisting(need) => self.place_on_existing(&[need]),
+                Step::OnExisting(need) => self.place_on_existing(&[*need]),
                 Step::Grow(group) => {
-                    let group: Vec<usize> = group.collect();
+                    let group: Vec<usize> = group.clone().collect();
                     let refusals = self.grow_for(&group, None);
                     self.explain(&group, &refusals);
                 }
-                Step::Gang(members) => self.place_gang(&members),
+                Step::Gang(members) => self.place_gang(members),
                 Step::Minimum => self.fill_to_minimum(),
             }
+            self.placed.taken.push(Taken { mark, explained, skipped, seen: self.bins.trial.seen });
         }
+        self.placed.steps = steps;
+        self.placed.end = Some(self.bins.mark());
     }
 
     /// Places needs on what is free, then on what is starting.
@@ -58,32 +90,34 @@ impl Placing<'_, '_, '_> {
             let need = &self.needs[at];
             let mut left = need.count;
             if !need.class.unmodelled.is_empty() {
-                self.placements[at].left = left;
+                self.placed.placements[at].left = left;
                 continue;
             }
             let free = self.bins.place_on_nodes(need, left);
             left -= free;
-            if left > 0 {
-                left -= self.bins.place_on_new(need, left);
-            }
-            self.placements[at] = Placement { free, left };
+            let rising = if left > 0 { self.bins.place_on_new(need, left) } else { 0 };
+            self.placed.placements[at] = Placement { free, rising, left: left - rising };
         }
     }
 
     /// Starts nodes for what is left of a group.
     fn grow_for(&mut self, group: &[usize], gang: Option<u32>) -> Refusals {
-        let is_hungry =
-            |at: &usize| self.placements[*at].left > 0 && self.needs[*at].class.unmodelled.is_empty();
+        // Not what is left in the end: the step may be taken anew.
+        let left_of = |at: usize| {
+            let placement = &self.placed.placements[at];
+            self.needs[at].count - placement.free - placement.rising
+        };
+        let is_hungry = |at: &usize| left_of(*at) > 0 && self.needs[*at].class.unmodelled.is_empty();
         let hungry: Vec<usize> = group.iter().copied().filter(is_hungry).collect();
         // What was not looked for to the end may fit on what is there.
-        if hungry.is_empty() || self.bins.steps_left == 0 {
+        if hungry.is_empty() || self.bins.trial.steps_left == 0 {
             return Refusals::new();
         }
         let wanted: Vec<Need<'_>> = hungry.iter().map(|&at| self.needs[at].clone()).collect();
-        let mut left: Vec<u32> = hungry.iter().map(|&at| self.placements[at].left).collect();
+        let mut left: Vec<u32> = hungry.iter().map(|&at| left_of(at)).collect();
         let refusals = grow(self.bins, self.rooms, &wanted, &mut left, gang);
         for (&at, left) in hungry.iter().zip(left) {
-            self.placements[at].left = left;
+            self.placed.placements[at].left = left;
         }
         refusals.into_iter().map(|((row, pool), reason)| ((hungry[row], pool), reason)).collect()
     }
@@ -93,7 +127,6 @@ impl Placing<'_, '_, '_> {
         let mark = self.bins.mark();
         self.place_on_existing(members);
         if self.left_of(members) == 0 {
-            self.bins.keep(mark);
             return;
         }
         let rooms_before = self.rooms.clone();
@@ -102,14 +135,13 @@ impl Placing<'_, '_, '_> {
         self.rooms.end_gang();
         let left = self.left_of(members);
         if left == 0 {
-            self.bins.keep(mark);
             return;
         }
         let all: u32 = members.iter().map(|&at| self.needs[at].count).sum();
         self.bins.roll_back(mark);
         *self.rooms = rooms_before;
         for &at in members {
-            self.placements[at] = Placement { free: 0, left: self.needs[at].count };
+            self.placed.placements[at] = Placement { left: self.needs[at].count, ..Placement::default() };
         }
         self.explain(members, &refusals);
         if all > left {
@@ -118,14 +150,14 @@ impl Placing<'_, '_, '_> {
     }
 
     fn left_of(&self, members: &[usize]) -> u32 {
-        members.iter().map(|&at| self.placements[at].left).sum()
+        members.iter().map(|&at| self.placed.placements[at].left).sum()
     }
 
     /// Says of pools that could have served a part of a gang that a part is not enough.
     fn skip_for_the_rest(&mut self, first: usize, members: u32, refusals: &Refusals) {
         for (pool, entry) in self.bins.snapshot.pools.iter().enumerate() {
             if !refusals.contains_key(&(first, pool as u32)) {
-                self.report.skipped.push(Skip {
+                self.placed.skipped.make_mut().push(Skip {
                     subject: self.wishes.subjects[self.needs[first].wish].clone(),
                     pool: entry.name.clone(),
                     reason: SkipReason::PartOfGang { members },
@@ -137,7 +169,7 @@ impl Placing<'_, '_, '_> {
     /// Says why needs are left.
     fn explain(&mut self, group: &[usize], refusals: &Refusals) {
         for &at in group {
-            let (need, left) = (&self.needs[at], self.placements[at].left);
+            let (need, left) = (&self.needs[at], self.placed.placements[at].left);
             if left == 0 || need.tier == Tier::Headroom {
                 continue;
             }
@@ -158,7 +190,8 @@ impl Placing<'_, '_, '_> {
             }
             let verdicts = self.bins.verdicts(need).into_iter();
             let nodes = verdicts.map(|(misfit, nodes)| NodeVerdict { misfit, nodes }).collect();
-            self.report.infeasible.push(Infeasible { subject, pools, nodes });
+            self.placed.infeasible.make_mut().push(Infeasible { subject, pools, nodes });
+            self.placed.explained.push(at);
         }
     }
 
@@ -193,8 +226,73 @@ impl Placing<'_, '_, '_> {
         let zones = entry.templates.len() as u32;
         let template = (0..zones).map(|at| (at + room.size) % zones).find(|&template| is_open(template))?;
         let gpus = entry.templates[template as usize].gpus;
-        let name: Name = format!("{}+{}", entry.name, self.bins.new.len()).into();
+        let name: Name = format!("{}+{}", entry.name, self.bins.trial.new.len()).into();
         entry.spec.create.then(|| NewBin::new(pool as u32, template, Capacity::Creatable, name, gpus))
+    }
+}
+
+impl Placed {
+    /// Nothing yet.
+    pub(super) fn new(needs: &[Need<'_>]) -> Self {
+        Self {
+            placements: vec![Placement::default(); needs.len()],
+            infeasible: Shared::default(),
+            skipped: Shared::default(),
+            explained: Vec::new(),
+            steps: steps(needs),
+            taken: Vec::new(),
+            end: None,
+        }
+    }
+
+    /// Whether all steps were taken.
+    pub(super) fn is_complete(&self) -> bool {
+        self.taken.len() == self.steps.len()
+    }
+
+    /// The first step that might be taken differently now that nodes have changed.
+    pub(super) fn first_concerned(
+        &self,
+        bins: &Bins<'_>,
+        needs: &[Need<'_>],
+        changes: &[NodeChange],
+    ) -> usize {
+        if changes.is_empty() {
+            return self.steps.len();
+        }
+        let concerned = |at: &usize| changes.iter().any(|change| self.is_concerned(*at, bins, needs, change));
+        (0..self.steps.len()).find(concerned).unwrap_or(self.steps.len())
+    }
+
+    fn is_concerned(&self, at: usize, bins: &Bins<'_>, needs: &[Need<'_>], change: &NodeChange) -> bool {
+        let taken = &self.taken[at];
+        let stops = |need: &usize| bins.concerns(&needs[*need], change);
+        let searched = change.rank < taken.seen
+            && match &self.steps[at] {
+                Step::OnExisting(need) => stops(need),
+                Step::Gang(members) => members.iter().any(stops),
+                Step::Grow(_) | Step::Minimum => false,
+            };
+        let explained_end = self.taken.get(at + 1).map_or(self.explained.len(), |next| next.explained);
+        let mut explained = self.explained[taken.explained..explained_end].iter();
+        searched || explained.any(|&need| bins.refuses_otherwise(&needs[need], change))
+    }
+
+    /// Forgets all steps from one on. Returns where it began.
+    pub(super) fn take_back(&mut self, from: usize) -> Mark {
+        let Some(first) = self.taken.get(from) else {
+            return self.end.expect("all steps were taken");
+        };
+        let mark = first.mark;
+        if self.infeasible.len() > first.explained {
+            self.infeasible.make_mut().truncate(first.explained);
+        }
+        if self.skipped.len() > first.skipped {
+            self.skipped.make_mut().truncate(first.skipped);
+        }
+        self.explained.truncate(first.explained);
+        self.taken.truncate(from);
+        mark
     }
 }
 

@@ -1,11 +1,16 @@
 //! What holds for every cluster: the check is clean, deltas and lists lead to the same plan, plans are repeatable.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use crate::check::check;
 use crate::fixtures::{Cluster, a_pool, changed, labels};
-use crate::kube::Phase;
+use crate::kube::{ContainerPort, Name, Phase, PodSpec};
 use crate::observation::{Body, Change, InstanceState, Object, ObjectKey, ObjectKind, Observation, Source};
+use crate::planner::Scratch;
+use crate::snapshot::Store;
+use crate::units::{Quantity, Span};
 
 /// A cluster made from small numbers.
 #[derive(Clone, Debug)]
@@ -109,6 +114,113 @@ proptest! {
         let (warm, cold) = (of(&warm), of(&snapshot));
         prop_assert_eq!(serde_json::to_string(&warm).unwrap(), serde_json::to_string(&cold).unwrap());
     }
+
+    #[test]
+    fn what_is_remembered_changes_no_plan(
+        seedling in seedling(),
+        events in prop::collection::vec((0u8..16, any::<u8>(), 1u8..45), 1..32),
+    ) {
+        let mut cluster = grow(&seedling);
+        let mut store = cluster.store();
+        let mut scratch = Scratch::default();
+        for event in events {
+            happen(&mut cluster, &mut store, event);
+            let snapshot = store.snapshot();
+            let warm = super::plan(&snapshot, &cluster.memory, cluster.now, &mut scratch);
+            let cold = super::plan(&snapshot, &cluster.memory, cluster.now, &mut Scratch::default());
+            let text = |plan| serde_json::to_string(plan).unwrap();
+            prop_assert_eq!(text(&warm.0), text(&cold.0), "after {:?}", event);
+            prop_assert_eq!(&warm.1, &cold.1);
+            cluster.memory.history = warm.1;
+        }
+    }
+}
+
+/// Something happens to a cluster: its kind, whom it befalls, a size.
+fn happen(cluster: &mut Cluster, store: &mut Store, (kind, whom, size): (u8, u8, u8)) {
+    let node: Name = format!("n{}", usize::from(whom) % cluster.nodes.len().max(1)).into();
+    match kind {
+        // A pod that waits, of an own shape or of one that is there.
+        0 | 1 => {
+            let name = format!("new-{}", cluster.pods.len());
+            let (cpu, memory) = (format!("{}00m", size), format!("{}Gi", whom / 4));
+            let pod = cluster.pending(&name, &[("cpu", &cpu), ("memory", &memory)]);
+            if kind == 1 {
+                pod.metadata.labels = labels(&[("ballast.dev/gang", "h"), ("ballast.dev/gang-size", "2")]);
+            }
+            if whom % 7 == 0 {
+                pod.spec = port_of(&pod.spec);
+            }
+            store.observe(changed(pod.clone(), cluster.now));
+        }
+        2..=9 if !cluster.pods.is_empty() => {
+            let at = usize::from(whom) % cluster.pods.len();
+            let pod = &mut cluster.pods[at];
+            match kind {
+                2 | 3 => pod.metadata.deletion_timestamp = Some(cluster.now),
+                4 | 5 => pod.status.phase = Phase::Succeeded,
+                _ if pod.node_name.is_empty() && cluster.nodes.contains_key(&node) => pod.node_name = node,
+                _ => pod.status.phase = Phase::Failed,
+            }
+            store.observe(changed(pod.clone(), cluster.now));
+        }
+        10 => cluster.now += Span::from_secs(i64::from(size) * 20),
+        11 => cluster.memory.ledger.launches_made += 1,
+        12..=14 => {
+            let Some(node) = cluster.nodes.get_mut(&node) else { return };
+            match kind {
+                12 => node.spec.unschedulable = !node.spec.unschedulable,
+                13 => node.metadata.labels = labels(&[("kubernetes.io/hostname", &node.metadata.name)]),
+                _ => _ = node.status.allocatable.insert("cpu".into(), Quantity::from_units(size.into())),
+            }
+            let change = Change::Applied(Object::Node(node.clone()));
+            store.observe(Observation {
+                source: Source::kubernetes(ObjectKind::Node),
+                taken_at: cluster.now,
+                outcome: Ok(Body::Changed(vec![change])),
+            });
+        }
+        _ => {
+            cluster.policy.limits.nodes = Some(u32::from(size));
+            for observation in cluster.observations() {
+                store.observe(observation);
+            }
+        }
+    }
+}
+
+fn port_of(spec: &PodSpec) -> Arc<PodSpec> {
+    let mut spec = spec.clone();
+    spec.containers[0].ports = vec![ContainerPort { host_port: 80, ..ContainerPort::default() }];
+    Arc::new(spec)
+}
+
+#[test]
+fn what_did_not_change_is_shared_and_what_comes_after_it_is_placed_anew() {
+    let mut cluster = Cluster::new();
+    cluster.pool("a", a_pool(&[("cpu", "4"), ("memory", "32Gi")], 20, 1.0));
+    for at in 0..4 {
+        cluster.node(&format!("n{at}"), "a");
+        cluster.running(&format!("r{at}"), &format!("n{at}"), &[("cpu", "3")]);
+    }
+    cluster.pending("big", &[("cpu", "3")]);
+    cluster.pending("small", &[("cpu", "1")]);
+    let mut store = cluster.store();
+    let mut scratch = Scratch::default();
+    let mut plan_after = |change: Option<crate::kube::Pod>| {
+        change.into_iter().for_each(|pod| store.observe(changed(pod, cluster.now)));
+        super::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut scratch).0
+    };
+    let first = plan_after(None);
+    assert_eq!(first.actions.len(), 1, "the big one fits nowhere");
+    let mut leaving = cluster.pods[3].clone();
+    leaving.metadata.deletion_timestamp = Some(cluster.now);
+    let second = plan_after(Some(leaving.clone()));
+    assert!(std::ptr::eq(first.actions.as_slice(), second.actions.as_slice()), "nothing is free yet");
+    leaving.status.phase = Phase::Succeeded;
+    let third = plan_after(Some(leaving));
+    assert_eq!(third.actions, [], "now it fits");
+    assert!(std::ptr::eq(first.wishes.as_slice(), third.wishes.as_slice()), "the same are waiting");
 }
 
 /// Tells a store the difference between two clusters, the last things first.

@@ -2,33 +2,111 @@
 
 use std::collections::BTreeMap;
 
-use crate::grant::{Bins, Capacity, Grant, Need, Place, Placement, Tier};
+use super::actions::{self, Numbering};
+use super::place::Placed;
+use crate::grant::{Bins, Capacity, Grant, Need, NewBin, Place, Placement, Tier};
 use crate::kube::Name;
-use crate::plan::{Report, Unmodelled, Waiting, WaitingOn};
+use crate::plan::{Action, Shared, Unmodelled, Waiting, WaitingOn};
 use crate::scalers::nodes::NodeWishes;
 use crate::snapshot::Snapshot;
 use crate::units::Time;
 
-/// Where each wish has units on nodes that are not there yet: bin and units.
-pub(super) struct Loads(Vec<Vec<(usize, u32)>>);
+/// All that follows from where the needs were placed. Good for as long as they are placed the same.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) grants: Shared<Grant>,
+    pub(super) waiting: Shared<Waiting>,
+    pub(super) unmodelled: Vec<Unmodelled>,
+    pub(super) launches: Shared<Action>,
+    numbering: Numbering,
+}
 
-impl Loads {
+impl Said {
+    /// Of needs that were placed; the first `rising` of the new nodes are not this plan's.
+    pub(super) fn new(
+        bins: &Bins<'_>,
+        rising: usize,
+        needs: &[Need<'_>],
+        placed: &Placed,
+        wishes: &NodeWishes,
+        numbering: Numbering,
+    ) -> Self {
+        let loads = Loads::new(bins, wishes.wishes.len());
+        let mut all = wishes.waiting.clone();
+        waiting(bins, &loads, needs, &placed.placements, wishes, &mut all);
+        Self {
+            grants: Shared::from(grants(bins, &loads, needs, &placed.placements, wishes)),
+            waiting: Shared::from(all),
+            unmodelled: unmodelled(bins.snapshot),
+            launches: Shared::from(actions::launches(bins, rising, wishes, numbering)),
+            numbering,
+        }
+    }
+
+    /// The same placements, with launches numbered and dated for now.
+    pub(super) fn renumber(
+        &mut self,
+        bins: &Bins<'_>,
+        rising: usize,
+        wishes: &NodeWishes,
+        numbering: Numbering,
+    ) {
+        if self.numbering != numbering {
+            self.launches = Shared::from(actions::launches(bins, rising, wishes, numbering));
+            self.numbering = numbering;
+        }
+    }
+}
+
+/// Where each wish has units on nodes that are not there yet.
+struct Loads<'b> {
+    /// Where the row of each wish ends.
+    ends: Vec<usize>,
+    /// Node and units, in one row for each wish.
+    rows: Vec<(Option<&'b NewBin>, u32)>,
+}
+
+impl<'b> Loads<'b> {
     /// Of everything that was placed.
-    pub(super) fn new(bins: &Bins<'_>, wishes: usize) -> Self {
-        let mut loads = vec![Vec::new(); wishes];
-        for (at, bin) in bins.new.iter().enumerate() {
+    fn new(bins: &'b Bins<'_>, wishes: usize) -> Self {
+        let mut ends = vec![0; wishes + 1];
+        let new = &bins.trial.new;
+        new.iter().flat_map(|bin| &bin.load).for_each(|&(wish, _)| ends[wish + 1] += 1);
+        for wish in 0..wishes {
+            ends[wish + 1] += ends[wish];
+        }
+        // Each row is filled from its beginning, which is moved on to its end.
+        let mut rows = vec![(None, 0); ends[wishes]];
+        for bin in new {
             for &(wish, units) in &bin.load {
-                loads[wish].push((at, units));
+                rows[ends[wish]] = (Some(bin), units);
+                ends[wish] += 1;
             }
         }
-        Self(loads)
+        Self { ends, rows }
+    }
+
+    /// Units of a wish summed up by something that its nodes have, in order, with the latest time at which one is ready.
+    fn sums<K: Ord>(&self, wish: usize, key: impl Fn(&NewBin) -> K) -> Vec<(K, u32, Option<Time>)> {
+        let from = if wish == 0 { 0 } else { self.ends[wish - 1] };
+        let mut sums: Vec<(K, u32, Option<Time>)> = Vec::new();
+        for (bin, units) in &self.rows[from..self.ends[wish]] {
+            let Some(bin) = bin else { continue };
+            let key = key(bin);
+            match sums.iter_mut().find(|(known, ..)| *known == key) {
+                Some((_, sum, ready_at)) => (*sum, *ready_at) = (*sum + units, (*ready_at).max(bin.ready_at)),
+                None => sums.push((key, *units, bin.ready_at)),
+            }
+        }
+        sums.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
+        sums
     }
 }
 
 /// What each wish gets, and where.
-pub(super) fn grants(
+fn grants(
     bins: &Bins<'_>,
-    loads: &Loads,
+    loads: &Loads<'_>,
     needs: &[Need<'_>],
     placements: &[Placement],
     wishes: &NodeWishes,
@@ -36,52 +114,43 @@ pub(super) fn grants(
     let mut grants: Vec<Option<Grant>> = vec![None; wishes.wishes.len()];
     for (need, placement) in needs.iter().zip(placements) {
         let wish = &wishes.wishes[need.wish];
-        let mut places: BTreeMap<(Capacity, Name), u32> = BTreeMap::new();
-        if placement.free > 0 {
-            places.insert((Capacity::Free, Name::default()), placement.free);
-        }
-        for &(at, units) in &loads.0[need.wish] {
-            let bin = &bins.new[at];
-            let pool = bins.snapshot.pools[bin.pool as usize].name.clone();
-            *places.entry((bin.capacity, pool)).or_default() += units;
-        }
+        let place = |(capacity, pool): (Capacity, u32), units: u32| Place {
+            capacity,
+            pool: bins.snapshot.pools[pool as usize].name.clone(),
+            units,
+        };
+        let free = Place { capacity: Capacity::Free, pool: Name::default(), units: placement.free };
+        let sums = loads.sums(need.wish, |bin| (bin.capacity, bin.pool)).into_iter();
+        let places = Some(free).filter(|free| free.units > 0).into_iter();
         grants[need.wish] = Some(Grant {
             scaler: wish.scaler,
             namespace: wish.namespace.clone(),
             workload: wish.workload.clone(),
             units: wish.have + need.count - placement.left,
-            places: places
-                .into_iter()
-                .map(|((capacity, pool), units)| Place { capacity, pool, units })
-                .collect(),
+            places: places.chain(sums.map(|(key, units, _)| place(key, units))).collect(),
         });
     }
     grants.into_iter().flatten().collect()
 }
 
 /// Says what each need that was met waits for.
-pub(super) fn waiting(
+fn waiting(
     bins: &Bins<'_>,
-    loads: &Loads,
+    loads: &Loads<'_>,
     needs: &[Need<'_>],
     placements: &[Placement],
     wishes: &NodeWishes,
-    report: &mut Report,
+    all: &mut Vec<Waiting>,
 ) {
     for (need, placement) in needs.iter().zip(placements).filter(|(need, _)| need.tier != Tier::Headroom) {
         let subject = &wishes.subjects[need.wish];
-        let mut say = |on: WaitingOn| report.waiting.push(Waiting { subject: subject.clone(), on });
+        let mut say = |on: WaitingOn| all.push(Waiting { subject: subject.clone(), on });
         if placement.free > 0 {
             say(WaitingOn::Scheduler { count: placement.free });
         }
-        let mut rising: BTreeMap<(bool, Name), (u32, Option<Time>)> = BTreeMap::new();
-        for &(at, units) in &loads.0[need.wish] {
-            let bin = &bins.new[at];
-            let pool = bins.snapshot.pools[bin.pool as usize].name.clone();
-            let entry = rising.entry((bin.ready_at.is_some(), pool)).or_default();
-            *entry = (entry.0 + units, entry.1.max(bin.ready_at));
-        }
-        for ((_, pool), (count, ready_at)) in rising {
+        // Pools stand in the order of their names.
+        for ((_, pool), count, ready_at) in loads.sums(need.wish, |bin| (bin.ready_at.is_some(), bin.pool)) {
+            let pool = bins.snapshot.pools[pool as usize].name.clone();
             say(match ready_at {
                 Some(ready_at) => WaitingOn::Starting { count, pool, ready_at },
                 None => WaitingOn::Planned { count, pool },
@@ -91,7 +160,7 @@ pub(super) fn waiting(
 }
 
 /// Names what the model does not know.
-pub(super) fn unmodelled(snapshot: &Snapshot, report: &mut Report) {
+fn unmodelled(snapshot: &Snapshot) -> Vec<Unmodelled> {
     let mut found: BTreeMap<Name, (u32, Name)> = BTreeMap::new();
     for (&slot, queue) in &snapshot.pending {
         let class = snapshot.class(slot);
@@ -110,6 +179,5 @@ pub(super) fn unmodelled(snapshot: &Snapshot, report: &mut Report) {
             note(format!("scheduler {scheduler}: taken to place pods as the kube-scheduler does").into());
         }
     }
-    let entries = found.into_iter().map(|(feature, (count, example))| Unmodelled { feature, count, example });
-    report.unmodelled.extend(entries);
+    found.into_iter().map(|(feature, (count, example))| Unmodelled { feature, count, example }).collect()
 }

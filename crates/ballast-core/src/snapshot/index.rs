@@ -35,6 +35,8 @@ pub struct Overlay {
     generation: u32,
     stamps: Vec<u32>,
     values: Vec<Resources>,
+    /// Leaves that were changed, in the order of their first change.
+    changed: Vec<usize>,
 }
 
 impl NodeIndex {
@@ -174,6 +176,7 @@ impl Overlay {
             self.generation = 0;
         }
         self.generation += 1;
+        self.changed.clear();
     }
 
     /// The free vector of a leaf, changes included.
@@ -189,8 +192,8 @@ impl Overlay {
 
     /// Changes the free vector of a leaf.
     pub fn set(&mut self, index: &NodeIndex, leaf: usize, free: Resources) {
+        self.set_leaf(index, leaf, free);
         let mut at = index.base + leaf;
-        self.put(at, free);
         while at > 1 {
             at /= 2;
             let maximum = greater(self.value(index, 2 * at), self.value(index, 2 * at + 1));
@@ -204,7 +207,35 @@ impl Overlay {
     /// Changes the free vector of a leaf alone: the maxima above it are stale until [`Overlay::settle`]. Until then searches
     /// may only start behind it, and the new vector must not be greater.
     pub fn set_leaf(&mut self, index: &NodeIndex, leaf: usize, free: Resources) {
+        if self.stamps[index.base + leaf] != self.generation {
+            self.changed.push(leaf);
+        }
         self.put(index.base + leaf, free);
+    }
+
+    /// How many leaves were changed so far.
+    pub fn changes(&self) -> usize {
+        self.changed.len()
+    }
+
+    /// Drops the changes of all leaves but the first that were changed; of these, values stay as they are. Returns the leaves.
+    pub fn drop_changes(&mut self, index: &NodeIndex, kept: usize) -> Vec<usize> {
+        let mut leaves = self.changed.split_off(kept);
+        leaves.iter().for_each(|leaf| self.stamps[index.base + leaf] = 0);
+        leaves.sort_unstable();
+        self.settle(index, &leaves);
+        leaves
+    }
+
+    /// A leaf changed in the index itself: brings the maxima above it up to date.
+    pub fn refresh(&mut self, index: &NodeIndex, leaf: usize) {
+        let mut at = (index.base + leaf) / 2;
+        while at > 0 {
+            if self.stamps[at] == self.generation {
+                self.values[at] = greater(self.value(index, 2 * at), self.value(index, 2 * at + 1));
+            }
+            at /= 2;
+        }
     }
 
     /// Brings the maxima above leaves up to date that were changed alone; in the order of the leaves.

@@ -4,6 +4,7 @@
 //! deltas and one built at once from the same facts lead to the same plan, byte for byte: wherever order matters it is the
 //! order of names, never the order of arrival.
 
+mod changes;
 mod class;
 mod constraint;
 mod index;
@@ -11,11 +12,13 @@ mod intern;
 mod node;
 mod pool;
 mod source;
+mod stamp;
 mod store;
 mod store_nodes;
 mod store_pods;
 mod unmodelled;
 
+pub(crate) use changes::{Changes, NodeChange};
 pub use class::{Class, ClassKey, Gang, HostPort, PodTerm, Relations, SpreadTerm, Traits};
 pub use constraint::{Constraint, GPU_MODEL_LABELS, GPU_MODELS_ANNOTATION, Profile};
 pub use index::{Allowed, CLOSED, NodeIndex, Overlay};
@@ -23,6 +26,7 @@ pub use intern::{Interned, Interner};
 pub use node::{BaseState, CORDON_MARK, NodeEntry};
 pub use pool::{Counts, HOSTNAME_LABEL, POOL_LABEL, PoolEntry, TYPE_LABEL, Template, ZONE_LABEL};
 pub use source::SourceState;
+pub use stamp::Stamp;
 pub use store::Store;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,8 +57,15 @@ pub struct Snapshot {
     pub sources: BTreeMap<Source, SourceState>,
     /// Pods that wait, by class, the oldest first.
     pub pending: BTreeMap<u32, BTreeSet<(Time, Name, u32)>>,
-    /// Changes whenever a node appears, disappears, or changes its labels or taints.
-    pub node_generation: u64,
+    /// Stands for the nodes: which there are, whose they are, their labels, taints and kinds of GPU.
+    pub(crate) fleet: Stamp,
+    /// Stands for what could be had: the policy, the pools with their instances and the states of their nodes, the names of
+    /// resources.
+    pub(crate) supply: Stamp,
+    /// Stands for what waits: its classes and their numbers, and gangs with all their members.
+    pub(crate) demand: Stamp,
+    /// Nodes of the fleet on which room, devices or ports have changed of late.
+    pub(crate) changes: Changes,
     pub(crate) nodes: Vec<NodeEntry>,
     pub(crate) node_slots: FxHashMap<Name, u32>,
     /// Slots of the nodes that are there, in order of their names.

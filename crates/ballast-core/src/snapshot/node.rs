@@ -37,6 +37,10 @@ pub struct NodeEntry {
     pub pods: Vec<u32>,
     /// Where it is in its life, as far as the node and its instance tell.
     pub state: BaseState,
+    /// Its devices, the ports taken on it or its state may have changed since the index was brought up to date.
+    pub(super) stirred: bool,
+    /// Which device each pod uses has to be worked out anew.
+    pub(super) recount: bool,
 }
 
 /// Where a machine is in its life, as far as the node and its instance tell, whatever Ballast has begun.
@@ -75,6 +79,8 @@ impl NodeEntry {
             gpu_kind: None,
             pods: Vec::new(),
             state: BaseState::Unseen,
+            stirred: false,
+            recount: false,
         }
     }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::kube::{DaemonSet, Labels, Name};
-use rustc_hash::FxHashMap;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::observation::{Instance, InstanceState};
 use crate::policy::VmPoolSpec;
@@ -34,8 +35,8 @@ pub struct PoolEntry {
     pub spec: Arc<VmPoolSpec>,
     /// What a new node would look like, one for each zone.
     pub templates: Vec<Template>,
-    /// Its instances by identity.
-    pub instances: BTreeMap<Name, Instance>,
+    /// Its instances by identity, in order.
+    pub instances: IndexMap<Name, Instance, FxBuildHasher>,
     /// States of its instances by name.
     pub states: FxHashMap<Name, InstanceState>,
     /// Identities of the instances that are off, in order of their names.
@@ -106,7 +107,7 @@ impl PoolEntry {
             name,
             spec,
             templates: Vec::new(),
-            instances: BTreeMap::new(),
+            instances: IndexMap::default(),
             states: FxHashMap::default(),
             stopped: Vec::new(),
             nodeless: Vec::new(),

@@ -2,22 +2,26 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::kube::Name;
 use crate::observation::{
     Body, Change, Instance, InstanceState, Object, ObjectKey, ObjectKind, Observation, Source,
 };
+use crate::policy::ClusterPolicySpec;
 use crate::units::Time;
 
+use super::Snapshot;
 use super::store_pods::Shortcuts;
-use super::{NONE, Snapshot};
 
 /// Takes observations and keeps the newest snapshot.
 #[derive(Debug, Default)]
 pub struct Store {
     pub(super) current: Arc<Snapshot>,
-    pub(super) pod_slots: FxHashMap<(Name, Name), u32>,
+    /// Numbers of pods by namespace and name. Entries lie in a row beside a small table: with many pods it is the reach for memory
+    /// that costs.
+    pub(super) pod_slots: IndexMap<(Name, Name), u32, FxBuildHasher>,
     pub(super) free_pods: Vec<u32>,
     pub(super) shortcuts: Shortcuts,
     /// Nodes appeared or disappeared since the index was built.
@@ -49,24 +53,31 @@ impl Store {
 
     /// The newest snapshot, its index up to date.
     pub fn snapshot(&mut self) -> Arc<Snapshot> {
+        if !self.touched.is_empty() {
+            let snapshot = Arc::make_mut(&mut self.current);
+            self.touched.sort_unstable();
+            self.touched.dedup();
+            self.touched.iter().for_each(|&slot| snapshot.settle(slot));
+            if !self.reorder {
+                self.touched.iter().for_each(|&slot| snapshot.bring_up_to_date(slot));
+            }
+            self.touched.clear();
+        }
         if self.reorder {
             self.rebuild_order();
             self.sort_instances();
-        } else if !self.touched.is_empty() {
-            let snapshot = Arc::make_mut(&mut self.current);
-            for slot in self.touched.drain(..) {
-                let rank = snapshot.ranks[slot as usize];
-                if rank != NONE {
-                    let free = snapshot.nodes[slot as usize].room();
-                    snapshot.index.set(rank as usize, free);
-                }
-            }
         }
         self.current.clone()
     }
 
     pub(super) fn snapshot_mut(&mut self) -> &mut Snapshot {
         Arc::make_mut(&mut self.current)
+    }
+
+    fn set_policy(&mut self, policy: Arc<ClusterPolicySpec>) {
+        let snapshot = self.snapshot_mut();
+        snapshot.policy = policy;
+        snapshot.supply.renew();
     }
 
     fn list(&mut self, source: Source, at: Time, objects: Vec<Object>) {
@@ -78,7 +89,9 @@ impl Store {
         let kind = ObjectKind::ALL.into_iter().find(|kind| kind.name() == &*source.name);
         let mut gone = kind.map(|kind| self.keys(kind)).unwrap_or_default();
         if kind == Some(ObjectKind::Pod) {
-            self.pod_slots.reserve(objects.len().saturating_sub(self.pod_slots.len()));
+            let more = objects.len().saturating_sub(self.pod_slots.len());
+            self.pod_slots.reserve(more);
+            self.snapshot_mut().pods.reserve(more);
         }
         for object in objects {
             if !gone.is_empty() {
@@ -121,16 +134,18 @@ impl Store {
         // What was seen on its way out may be missing next time without suspicion.
         state.len = instances.iter().filter(|instance| instance.state != InstanceState::Stopping).count();
         let Ok(at) = snapshot.pools.binary_search_by(|entry| entry.name.cmp(&pool)) else { return };
-        let listed: std::collections::BTreeMap<Name, Instance> =
+        let mut listed: IndexMap<Name, Instance, FxBuildHasher> =
             instances.into_iter().map(|instance| (instance.id.clone(), instance)).collect();
-        if snapshot.pools[at].instances == listed {
+        let before = &snapshot.pools[at].instances;
+        if *before == listed {
             return;
         }
-        let before = std::mem::replace(&mut snapshot.pools[at].instances, listed);
-        let mut concerned: Vec<Name> = before.values().map(|instance| instance.name.clone()).collect();
-        concerned.extend(snapshot.pools[at].instances.values().map(|instance| instance.name.clone()));
-        concerned.sort();
-        concerned.dedup();
+        listed.sort_unstable_keys();
+        let news = listed.values().filter(|instance| before.get(&instance.id) != Some(instance));
+        let gone = before.values().filter(|instance| listed.get(&instance.id) != Some(instance));
+        let concerned: Vec<Name> = news.chain(gone).map(|instance| instance.name.clone()).collect();
+        snapshot.supply.renew();
+        snapshot.pools[at].instances = listed;
         snapshot.pools[at].sort_instances(&snapshot.node_slots, &snapshot.nodes);
         for name in concerned {
             if let Some(&slot) = snapshot.node_slots.get(&name) {
@@ -165,7 +180,7 @@ impl Store {
             Object::PriorityClass(class) => {
                 self.snapshot_mut().priorities.insert(class.metadata.name.clone(), Arc::new(class));
             }
-            Object::ClusterPolicy(policy) => self.snapshot_mut().policy = Arc::new(policy.spec),
+            Object::ClusterPolicy(policy) => self.set_policy(Arc::new(policy.spec)),
             Object::VmPool(pool) => self.apply_pool(pool.name, Arc::new(pool.spec)),
         }
     }
@@ -193,7 +208,7 @@ impl Store {
             ObjectKind::PriorityClass => {
                 self.snapshot_mut().priorities.remove(&key.name);
             }
-            ObjectKind::ClusterPolicy => self.snapshot_mut().policy = Arc::default(),
+            ObjectKind::ClusterPolicy => self.set_policy(Arc::default()),
             ObjectKind::VmPool => {
                 self.snapshot_mut().pools.retain(|pool| pool.name != key.name);
                 self.rejudge_all();

@@ -8,7 +8,9 @@ use crate::policy::VmPoolSpec;
 use crate::resources::{GpuDevices, GpuNeed};
 
 use super::node::offered;
-use super::{BaseState, CORDON_MARK, NONE, NodeEntry, NodeIndex, PoolEntry, Snapshot, Store, ZONE_LABEL};
+use super::{
+    BaseState, CORDON_MARK, NONE, NodeChange, NodeEntry, NodeIndex, PoolEntry, Snapshot, Store, ZONE_LABEL,
+};
 
 impl Store {
     pub(super) fn apply_node(&mut self, node: Node) {
@@ -21,7 +23,7 @@ impl Store {
             None => self.reorder = true,
             Some(before) => {
                 if before.metadata.labels != node.metadata.labels || before.spec.taints != node.spec.taints {
-                    snapshot.node_generation += 1;
+                    snapshot.fleet.renew();
                 }
             }
         }
@@ -39,6 +41,7 @@ impl Store {
         }
         entry.node = None;
         snapshot.judge(slot);
+        self.touched.push(slot);
         self.reorder = true;
     }
 
@@ -53,7 +56,8 @@ impl Store {
     }
 
     pub(super) fn sort_instances(&mut self) {
-        let Snapshot { pools, node_slots, nodes, .. } = self.snapshot_mut();
+        let Snapshot { pools, node_slots, nodes, supply, .. } = self.snapshot_mut();
+        supply.renew();
         for pool in pools {
             pool.sort_instances(node_slots, nodes);
         }
@@ -61,6 +65,7 @@ impl Store {
 
     pub(super) fn rebuild_templates(&mut self) {
         let snapshot = self.snapshot_mut();
+        snapshot.supply.renew();
         let Snapshot { pools, daemons, names, .. } = snapshot;
         for pool in pools {
             pool.rebuild(daemons, names);
@@ -70,6 +75,8 @@ impl Store {
     /// Works out anew whose every node is and where it is in its life: the pools have changed.
     pub(super) fn rejudge_all(&mut self) {
         let snapshot = Arc::make_mut(&mut self.current);
+        snapshot.supply.renew();
+        snapshot.fleet.renew();
         for pool in &mut snapshot.pools {
             pool.counts = super::Counts::default();
         }
@@ -108,7 +115,6 @@ impl Store {
     /// Puts the nodes that are there into the order of their names and builds the index anew.
     pub(super) fn rebuild_order(&mut self) {
         self.reorder = false;
-        self.touched.clear();
         let snapshot = Arc::make_mut(&mut self.current);
         let mut order: Vec<u32> = (0..snapshot.nodes.len() as u32).collect();
         order.retain(|&slot| snapshot.nodes[slot as usize].node.is_some());
@@ -120,21 +126,42 @@ impl Store {
         }
         snapshot.index = NodeIndex::build(order.iter().map(|&slot| snapshot.nodes[slot as usize].room()));
         snapshot.order = order;
-        snapshot.node_generation += 1;
+        snapshot.fleet.renew();
     }
 }
 
 impl Snapshot {
+    /// Brings the index up to date with a node, and notes the change if placing pods depends on it.
+    pub(super) fn bring_up_to_date(&mut self, slot: u32) {
+        let rank = self.ranks[slot as usize];
+        if rank == NONE {
+            return;
+        }
+        let (rank, entry) = (rank as usize, &mut self.nodes[slot as usize]);
+        let (before, free) = (*self.index.get(rank), entry.room());
+        let stirred = std::mem::take(&mut entry.stirred);
+        if stirred || before != free {
+            self.changes.push(NodeChange { rank, before, stirred });
+            self.index.set(rank, free);
+        }
+    }
+
     /// Adds or takes away what one pod of a class asks of a node.
     pub(super) fn account(&mut self, slot: u32, class: u32, times: i64) {
         let class = self.classes[class as usize].as_ref().expect("a class is kept while it has pods");
         let (daemon, gpu) = (class.traits.daemon || class.traits.mirror, class.gpu);
         let entry = &mut self.nodes[slot as usize];
+        entry.stirred |= !class.ports.is_empty();
         entry.requested.add(&class.requests, times);
         if !daemon {
             entry.movable.add(&class.requests, times);
         }
-        if gpu != GpuNeed::None {
+        entry.recount |= gpu != GpuNeed::None;
+    }
+
+    /// Works out what follows from all that happened to a node.
+    pub(super) fn settle(&mut self, slot: u32) {
+        if std::mem::take(&mut self.nodes[slot as usize].recount) {
             self.recount_gpus(slot);
         }
         self.weigh(slot);
@@ -146,12 +173,15 @@ impl Snapshot {
         let Some(node) = &entry.node else { return };
         let (allocatable, devices, kind) = offered(node.status.allocatable.iter(), &self.names);
         entry.allocatable = allocatable;
-        entry.gpu_kind = kind;
+        if entry.gpu_kind != kind {
+            entry.gpu_kind = kind;
+            self.fleet.renew();
+        }
         if entry.gpus.count() != GpuDevices::new(devices).count() {
             entry.gpus = GpuDevices::new(devices);
+            entry.stirred = true;
         }
-        self.recount_gpus(slot);
-        self.weigh(slot);
+        entry.recount = true;
     }
 
     /// Which device each pod uses is not told in general. It is worked out the same way whatever came first: pods that name
@@ -179,6 +209,7 @@ impl Snapshot {
         }
         let entry = &mut self.nodes[slot as usize];
         entry.gpu_requested = needs.iter().map(|(need, _)| need.milli()).sum();
+        entry.stirred |= entry.gpus != devices;
         entry.gpus = devices;
     }
 
@@ -199,6 +230,13 @@ impl Snapshot {
             entry.zone = pool.template_in(entry.label(ZONE_LABEL));
             pool.counts.add(state, entry.zone);
         }
+        if entry.pool != pool {
+            self.fleet.renew();
+        }
+        if entry.state != state {
+            entry.stirred = true;
+            self.supply.renew();
+        }
         entry.pool = pool;
         entry.state = state;
         if pool.is_some()
@@ -208,7 +246,6 @@ impl Snapshot {
         } else {
             self.unsettled.remove(&slot);
         }
-        self.weigh(slot);
     }
 
     /// Keeps the set of nodes that little would have to leave.

@@ -1,8 +1,8 @@
 //! Taking in pods: each finds its class, its node or its place in the queue.
 
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use indexmap::map::Entry;
 use rustc_hash::FxHashMap;
 
 use crate::kube::{Labels, Name, NodeSelector, Phase, Pod, PodSpec};
@@ -41,20 +41,18 @@ impl Store {
             return;
         }
         let class = self.class_of(&pod);
+        let node = if pod.node_name.is_empty() { NONE } else { self.node_slot(&pod.node_name) };
+        let snapshot = Arc::make_mut(&mut self.current);
         let slot = match self.pod_slots.entry(key) {
             Entry::Occupied(entry) => {
                 let slot = *entry.get();
-                self.detach(slot);
+                snapshot.detach(slot, &mut self.touched);
                 slot
             }
-            Entry::Vacant(entry) => {
-                let slot = new_pod_slot(&mut self.free_pods, &mut self.current);
-                *entry.insert(slot)
-            }
+            Entry::Vacant(entry) => *entry.insert(new_pod_slot(&mut self.free_pods, snapshot)),
         };
-        let node = if pod.node_name.is_empty() { NONE } else { self.node_slot(&pod.node_name) };
-        self.snapshot_mut().pods[slot as usize] = Some(entry_of(pod, class, node));
-        self.attach(slot);
+        snapshot.pods[slot as usize] = Some(entry_of(pod, class, node));
+        snapshot.attach(slot, &mut self.touched);
     }
 
     pub(super) fn delete_pod(&mut self, key: &ObjectKey) {
@@ -64,9 +62,8 @@ impl Store {
         if !key.uid.is_empty() && self.current.pod(slot).uid != key.uid {
             return;
         }
-        self.detach(slot);
-        self.snapshot_mut().pods[slot as usize] = None;
-        self.pod_slots.remove(&pair);
+        Arc::make_mut(&mut self.current).detach(slot, &mut self.touched);
+        self.pod_slots.swap_remove(&pair);
         self.free_pods.push(slot);
     }
 
@@ -82,39 +79,7 @@ impl Store {
             let class = snapshot.classes[slot].as_mut().expect("it was there a moment ago");
             let before = std::mem::replace(&mut class.constraint, constraint);
             snapshot.constraints.give_back(before);
-        }
-    }
-
-    /// Takes the pod from its node or from the queue, and gives its class back.
-    fn detach(&mut self, slot: u32) {
-        let snapshot = Arc::make_mut(&mut self.current);
-        let pod = snapshot.pods[slot as usize].take().expect("only pods that are there are detached");
-        if pod.node == NONE {
-            if let Some(queue) = snapshot.pending.get_mut(&pod.class) {
-                queue.remove(&(pod.created, pod.name.clone(), slot));
-                if queue.is_empty() {
-                    snapshot.pending.remove(&pod.class);
-                }
-            }
-        } else {
-            snapshot.nodes[pod.node as usize].pods.retain(|&other| other != slot);
-            snapshot.account(pod.node, pod.class, -1);
-            self.touched.push(pod.node);
-        }
-        snapshot.drop_class(pod.class);
-    }
-
-    fn attach(&mut self, slot: u32) {
-        let snapshot = Arc::make_mut(&mut self.current);
-        let pod = snapshot.pods[slot as usize].as_ref().expect("only pods that are there are attached");
-        let (class, node) = (pod.class, pod.node);
-        if node != NONE {
-            snapshot.nodes[node as usize].pods.push(slot);
-            snapshot.account(node, class, 1);
-            self.touched.push(node);
-        } else if !pod.leaving && !snapshot.class(class).traits.daemon {
-            let key = (pod.created, pod.name.clone(), slot);
-            snapshot.pending.entry(class).or_default().insert(key);
+            snapshot.demand.renew();
         }
     }
 
@@ -166,6 +131,47 @@ impl Store {
 }
 
 impl Snapshot {
+    /// A pod of a class comes or goes. What waits is counted with those of its class and gang that run.
+    fn note_demand(&mut self, class: u32, node: u32) {
+        let concerns = |class: u32| self.pending.contains_key(&class) || self.class(class).gang.is_some();
+        if self.demand.is_kept() && (node == NONE || concerns(class)) {
+            self.demand.renew();
+        }
+    }
+
+    /// Takes the pod from its node or from the queue, and gives its class back.
+    fn detach(&mut self, slot: u32, touched: &mut Vec<u32>) {
+        let pod = self.pods[slot as usize].take().expect("only pods that are there are detached");
+        self.note_demand(pod.class, pod.node);
+        if pod.node == NONE {
+            if let Some(queue) = self.pending.get_mut(&pod.class) {
+                queue.remove(&(pod.created, pod.name.clone(), slot));
+                if queue.is_empty() {
+                    self.pending.remove(&pod.class);
+                }
+            }
+        } else {
+            self.nodes[pod.node as usize].pods.retain(|&other| other != slot);
+            self.account(pod.node, pod.class, -1);
+            touched.push(pod.node);
+        }
+        self.drop_class(pod.class);
+    }
+
+    fn attach(&mut self, slot: u32, touched: &mut Vec<u32>) {
+        let pod = self.pods[slot as usize].as_ref().expect("only pods that are there are attached");
+        let (class, node) = (pod.class, pod.node);
+        if node != NONE {
+            self.nodes[node as usize].pods.push(slot);
+            self.account(node, class, 1);
+            touched.push(node);
+        } else if !pod.leaving && !self.class(class).traits.daemon {
+            let key = (pod.created, pod.name.clone(), slot);
+            self.pending.entry(class).or_default().insert(key);
+        }
+        self.note_demand(class, node);
+    }
+
     fn add_class(&mut self, slot: u32, pod: &Pod) {
         let key = self.class_keys.get(slot).clone();
         let (requests, gpu, unknown) = pod_requests(&key.spec, &pod.metadata, &mut self.names);
@@ -232,9 +238,8 @@ impl Snapshot {
     }
 }
 
-fn new_pod_slot(free: &mut Vec<u32>, snapshot: &mut Arc<Snapshot>) -> u32 {
+fn new_pod_slot(free: &mut Vec<u32>, snapshot: &mut Snapshot) -> u32 {
     free.pop().unwrap_or_else(|| {
-        let snapshot = Arc::make_mut(snapshot);
         snapshot.pods.push(None);
         (snapshot.pods.len() - 1) as u32
     })

@@ -31,7 +31,7 @@ impl Engine {
             pools,
             nodes,
             pending: pending::pending(&snapshot, plan, now),
-            actions: plan.map(|plan: &Plan| plan.actions.clone()).unwrap_or_default(),
+            actions: plan.map(|plan: &Plan| plan.actions.to_vec()).unwrap_or_default(),
             in_flight: in_flight(&self.executor),
             holds: report.map(|report| report.holds.clone()).unwrap_or_default(),
             promises: report.map(|report| report.promises.clone()).unwrap_or_default(),

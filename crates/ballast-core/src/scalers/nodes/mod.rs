@@ -10,7 +10,7 @@ mod holds;
 mod removal;
 mod wishes;
 
-pub(crate) use census::starting_nodes;
+pub(crate) use census::{StartingNode, starting_nodes};
 pub use drain::pod_block;
 pub(crate) use holds::holds_after;
 pub(crate) use removal::{Going, Removals, Weighing, Why, displaceable};

@@ -164,7 +164,6 @@ impl<'a, 'b> Weighing<'a, 'b> {
         let going = elsewhere.and_then(|()| self.may_go(slot, node, pool, displaces, hold));
         match going {
             Ok(going) => {
-                self.bins.keep(mark);
                 self.let_go(going, pool);
                 Ok(())
             }

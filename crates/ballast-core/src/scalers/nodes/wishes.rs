@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use crate::grant::{Need, Tier};
 use crate::kube::{Labels, Meta, Name, PodSpec, Toleration, TolerationOperator};
-use crate::plan::{Subject, Waiting, WaitingOn};
+use crate::plan::{Shared, Subject, Waiting, WaitingOn};
 use crate::resources::{ResourceNames, amounts_of, pod_requests};
 use crate::snapshot::{Class, ClassKey, Constraint, Gang, Snapshot};
 use crate::units::Quantity;
 use crate::wish::{Scaler, Wish};
 
 /// What waits, and the classes that headroom stands for.
+#[derive(Debug)]
 pub(crate) struct NodeWishes {
     /// One wish for each class that waits, for each gang, for each headroom.
-    pub wishes: Vec<Wish>,
+    pub wishes: Shared<Wish>,
     /// Who each wish is about.
     pub subjects: Vec<Subject>,
     /// What waits for something that no node can give.
@@ -24,6 +25,8 @@ pub(crate) struct NodeWishes {
     /// All gangs with members that wait, as `namespace/name`.
     pub waiting_gangs: BTreeSet<Name>,
     entries: Vec<Entry>,
+    /// Numbers of the wishes, in the order in which they are placed.
+    order: Vec<usize>,
 }
 
 /// A gang that waits.
@@ -38,6 +41,7 @@ pub(crate) struct GangState {
 }
 
 /// What a wish is made of.
+#[derive(Debug)]
 enum Entry {
     Pending { class: u32, gang: Option<u32>, count: u32 },
     Headroom { class: Box<Class>, constraint: Constraint, pool: u32, count: u32 },
@@ -47,12 +51,13 @@ impl NodeWishes {
     /// Of a snapshot.
     pub(crate) fn new(snapshot: &Snapshot) -> Self {
         let mut all = Self {
-            wishes: Vec::new(),
+            wishes: Shared::default(),
             subjects: Vec::new(),
             waiting: Vec::new(),
             gangs: Vec::new(),
             waiting_gangs: BTreeSet::new(),
             entries: Vec::new(),
+            order: Vec::new(),
         };
         let gangs = gangs(snapshot);
         all.waiting_gangs.extend(gangs.keys().map(Gang::key));
@@ -84,43 +89,53 @@ impl NodeWishes {
                 all.push_headroom(snapshot, pool as u32, &entry.name, &headroom.requests, headroom.count);
             }
         }
+        all.order = all.order(snapshot);
         all
+    }
+
+    fn order(&self, snapshot: &Snapshot) -> Vec<usize> {
+        let need = |wish: usize| self.need(snapshot, wish);
+        // Turns side by side: with many classes it is the reach for each class that costs.
+        let mut turns: Vec<_> = (0..self.entries.len()).map(|wish| (need(wish).turn(), wish)).collect();
+        turns.sort_unstable_by(|(turn, wish), (other, other_wish)| {
+            turn.cmp(other).then_with(|| need(*wish).order(&need(*other_wish)))
+        });
+        turns.into_iter().map(|(_, wish)| wish).collect()
     }
 
     /// The needs of all wishes, in the order in which they are placed.
     pub(crate) fn needs<'a>(&'a self, snapshot: &'a Snapshot) -> Vec<Need<'a>> {
-        let mut needs: Vec<Need<'a>> = Vec::with_capacity(self.entries.len());
-        for (wish, entry) in self.entries.iter().enumerate() {
-            needs.push(match entry {
-                Entry::Pending { class, gang, count } => {
-                    let class = snapshot.class(*class);
-                    Need {
-                        class,
-                        constraint: snapshot.constraint(class.constraint),
-                        constraint_serial: snapshot.constraints.serial(class.constraint),
-                        only_pool: None,
-                        count: *count,
-                        tier: if gang.is_some() { Tier::Floor } else { Tier::Pending },
-                        priority: self.wishes[wish].priority,
-                        gang: *gang,
-                        wish,
-                    }
-                }
-                Entry::Headroom { class, constraint, pool, count } => Need {
+        self.order.iter().map(|&wish| self.need(snapshot, wish)).collect()
+    }
+
+    fn need<'a>(&'a self, snapshot: &'a Snapshot, wish: usize) -> Need<'a> {
+        match &self.entries[wish] {
+            Entry::Pending { class, gang, count } => {
+                let class = snapshot.class(*class);
+                Need {
                     class,
-                    constraint,
-                    constraint_serial: 0,
-                    only_pool: Some(*pool),
+                    constraint: snapshot.constraint(class.constraint),
+                    constraint_serial: snapshot.constraints.serial(class.constraint),
+                    only_pool: None,
                     count: *count,
-                    tier: Tier::Headroom,
-                    priority: i32::MIN,
-                    gang: None,
+                    tier: if gang.is_some() { Tier::Floor } else { Tier::Pending },
+                    priority: self.wishes[wish].priority,
+                    gang: *gang,
                     wish,
-                },
-            });
+                }
+            }
+            Entry::Headroom { class, constraint, pool, count } => Need {
+                class,
+                constraint,
+                constraint_serial: 0,
+                only_pool: Some(*pool),
+                count: *count,
+                tier: Tier::Headroom,
+                priority: i32::MIN,
+                gang: None,
+                wish,
+            },
         }
-        needs.sort_by(Need::order);
-        needs
     }
 
     fn gang_number(&mut self, state: &GangState) -> u32 {
@@ -146,7 +161,7 @@ impl NodeWishes {
             Subject::Pods { workload, .. } => workload.clone(),
             _ => Name::default(),
         };
-        self.wishes.push(Wish {
+        self.wishes.make_mut().push(Wish {
             scaler: Scaler::Nodes,
             namespace: class.key.namespace.clone(),
             workload,
@@ -173,7 +188,7 @@ impl NodeWishes {
         count: u32,
     ) {
         let class = headroom_class(requests, &snapshot.names);
-        self.wishes.push(Wish {
+        self.wishes.make_mut().push(Wish {
             scaler: Scaler::Nodes,
             namespace: Name::default(),
             workload: format!("headroom of {name}").into(),

@@ -1,0 +1,131 @@
+//! Recall: what the last plan placed is placed anew only as far as something has changed.
+//!
+//! Placing is a row of steps. A step reads what is given, the nodes from the first on as far as it comes, and what the steps
+//! before it left. Where all that is given is the same, a step gives the same unless it comes to a node that changed and would
+//! have stopped there or would now, or gave the reasons of nodes and one of them changed. So the trial is taken back to the
+//! first step that is concerned and goes on from there; nothing was placed on a changed node before it.
+
+use std::sync::Arc;
+
+use super::place::Placed;
+use super::say::Said;
+use crate::grant::{Bins, Capacity, Need, NewBin, Rooms, Scratch as Bench, Trial};
+use crate::memory::Memory;
+use crate::scalers::nodes::{NodeWishes, StartingNode, starting_nodes};
+use crate::snapshot::{BaseState, NodeEntry, Snapshot, Stamp};
+use crate::units::Time;
+
+/// All that placing reads, the room on nodes left aside.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Given {
+    demand: Stamp,
+    fleet: Stamp,
+    supply: Stamp,
+    pub(super) rooms: Rooms,
+    /// Nodes that are places already though they take no pods yet.
+    pub(super) rising: Vec<NewBin>,
+    /// Nodes that take pods in a former life of one that is rising: each is a place once.
+    pub(super) replaced: Vec<usize>,
+}
+
+/// What the last plan was given, and what it placed and said.
+#[derive(Debug)]
+pub(super) struct Recall {
+    pub(super) given: Given,
+    /// How many changes to nodes it knew of.
+    pub(super) changes: u64,
+    pub(super) trial: Trial,
+    pub(super) placed: Placed,
+    pub(super) said: Said,
+}
+
+/// The wishes of the last plan, good for as long as what waits and what could be had are the same.
+#[derive(Debug, Default)]
+pub(super) struct LastWishes(Option<(Stamp, Stamp, Arc<NodeWishes>)>);
+
+impl LastWishes {
+    /// The wishes now.
+    pub(super) fn bring_up_to_date(&mut self, snapshot: &Snapshot) -> Arc<NodeWishes> {
+        let (demand, supply) = (&snapshot.demand, &snapshot.supply);
+        if let Some((_, _, last)) = self.0.as_ref().filter(|last| (&last.0, &last.1) == (demand, supply)) {
+            return last.clone();
+        }
+        let wishes = Arc::new(NodeWishes::new(snapshot));
+        self.0 = Some((demand.clone(), supply.clone(), wishes.clone()));
+        wishes
+    }
+}
+
+impl Given {
+    pub(super) fn new(snapshot: &Snapshot, memory: &Memory, now: Time) -> Self {
+        let mut rising = returning(snapshot, memory);
+        let starting = starting_nodes(snapshot, memory, now);
+        let former = |node: &StartingNode| {
+            let former = snapshot.node_named(&node.name).filter(|former| former.takes_pods())?;
+            Some(snapshot.rank(snapshot.node_slots[&former.name]) as usize)
+        };
+        let replaced = starting.iter().filter_map(former).collect();
+        rising.extend(starting.into_iter().map(|node| as_bin(snapshot, node)));
+        Self {
+            demand: snapshot.demand.clone(),
+            fleet: snapshot.fleet.clone(),
+            supply: snapshot.supply.clone(),
+            rooms: Rooms::new(snapshot, memory, now),
+            rising,
+            replaced,
+        }
+    }
+}
+
+impl Recall {
+    /// Whether it is about the same, nodes that changed since left aside.
+    pub(super) fn is_about(&self, given: &Given, snapshot: &Snapshot) -> bool {
+        self.given == *given && snapshot.changes.since(self.changes).is_some()
+    }
+
+    /// Takes the trial back to the first step that is concerned by what changed; new nodes that are kept are counted in `rooms`.
+    /// What was said still holds where no step is concerned.
+    pub(super) fn resume<'a>(
+        self,
+        snapshot: &'a Snapshot,
+        bench: &'a mut Bench,
+        needs: &[Need<'_>],
+        rooms: &mut Rooms,
+    ) -> (Bins<'a>, Placed, Option<Said>) {
+        let changes = snapshot.changes.since(self.changes).unwrap_or_default();
+        let mut placed = self.placed;
+        let mut bins = Bins::resume(snapshot, bench, self.trial);
+        let concerned = placed.first_concerned(&bins, needs, changes);
+        bins.take_back(placed.take_back(concerned), changes);
+        for bin in &bins.trial.new[self.given.rising.len()..] {
+            rooms.take(bin.pool as usize, 1);
+        }
+        let said = Some(self.said).filter(|_| placed.is_complete());
+        (bins, placed, said)
+    }
+}
+
+/// Nodes that we cordoned only to let their work end can be taken back at once.
+fn returning(snapshot: &Snapshot, memory: &Memory) -> Vec<NewBin> {
+    let waits = |name: &str| {
+        memory.ledger.removals.get(name).is_some_and(|removal| removal.waits && !removal.stopping)
+    };
+    let mut nodes: Vec<&NodeEntry> = snapshot.unsettled.iter().map(|&slot| snapshot.node(slot)).collect();
+    nodes.retain(|node| node.state == BaseState::CordonedByUs && waits(&node.name));
+    nodes.sort_by(|a, b| a.name.cmp(&b.name));
+    let taken_back = |node: &NodeEntry| {
+        let pool = node.pool?;
+        let mut bin = NewBin::new(pool, node.zone, Capacity::Free, node.name.clone(), node.gpus);
+        bin.returning = Some(node.free());
+        Some(bin)
+    };
+    nodes.into_iter().filter_map(taken_back).collect()
+}
+
+/// A node on its way up is a place already.
+fn as_bin(snapshot: &Snapshot, node: StartingNode) -> NewBin {
+    let gpus = snapshot.pools[node.pool as usize].templates[node.template as usize].gpus;
+    let mut bin = NewBin::new(node.pool, node.template, Capacity::Starting, node.name, gpus);
+    bin.ready_at = Some(node.ready_at);
+    bin
+}
