@@ -77,7 +77,7 @@ fn a_reason_is_one_click_away() {
     page.click("a.row-link").expect("something waits");
     page.wait_for("location.pathname === '/pending/research/llm-eval'").expect("its page");
     let reason = page.text("main").expect("a page");
-    for part in ["Nothing can serve it", "a100-east", "a100-spot"] {
+    for part in ["No node of any pool could ever serve it", "a100-east", "a100-spot"] {
         assert!(reason.contains(part), "{part} is not in {reason}");
     }
     is_quiet(&mut page);

@@ -5,6 +5,7 @@ mod bench;
 mod component;
 mod docs;
 mod generate;
+mod screenshots;
 mod table;
 mod test;
 mod tidy;
@@ -30,6 +31,8 @@ enum Verb {
     Bench(bench::Args),
     /// Write every derived file of the tree anew
     Generate(generate::Args),
+    /// Take the pictures of the documentation anew, of the real demo
+    Screenshots,
     /// Check the manners of the tree: lengths, words, links, dependencies
     Tidy,
 }
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Verb::Test(args) => test::run(args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Generate(args) => generate::run(args),
+        Verb::Screenshots => screenshots::run(),
         Verb::Tidy => tidy::run(),
     };
     match done {

@@ -99,8 +99,8 @@ Waiting:
 
 Cannot be served:
   SUBJECT       WHERE               WHAT BINDS
-  pod ml/huge   new node of plain   a new node of this pool would not do: no GPU device with enough free
-  pod ml/huge   1 node there        no GPU device with enough free
+  pod ml/huge   new node of plain   a new node of this pool would not do: too few free GPUs
+  pod ml/huge   1 node there        too few free GPUs
 
 1 to start, 1 waiting, 1 that cannot be served, looks again in 1m
 
@@ -120,8 +120,8 @@ Waiting:
 
 Cannot be served:
   SUBJECT       WHERE               WHAT BINDS
-  pod ml/huge   new node of plain   a new node of this pool would not do: no GPU device with enough free
-  pod ml/huge   1 node there        no GPU device with enough free
+  pod ml/huge   new node of plain   a new node of this pool would not do: too few free GPUs
+  pod ml/huge   1 node there        too few free GPUs
 
 1 to start, 1 waiting, 1 that cannot be served, looks again in 1m
 
@@ -239,4 +239,39 @@ fn a_trace_becomes_a_scenario_or_is_refused_with_its_place() {
     assert_eq!(refused.status.code(), Some(1));
     let told = String::from_utf8(refused.stderr).unwrap();
     assert!(told.contains("line 2, column 4"), "{told}");
+}
+
+#[test]
+fn what_holds_nothing_of_a_cluster_is_not_an_empty_plan() {
+    let scenario = "../../scenarios/demo.yaml";
+    ballast(&["plan", "-f", scenario]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: there is nothing to plan for in what was given
+
+hint: give what `kubectl get nodes,pods,pdb -A -o json` printed, and VmPools; a Scenario is run by `ballast simulate`
+
+"#]]);
+    ballast(&["import", "kubectl", scenario]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: there is nothing of a cluster in what was given
+
+hint: give what `kubectl get nodes,pods,pdb,daemonsets -A -o json` printed
+
+"#]]);
+}
+
+#[test]
+fn text_that_looks_like_an_alias_is_told_as_such() {
+    ballast(&["check", "-f", "-"]).stdin("**bold** words\n").assert().code(1).stderr_eq(str![[r#"
+error: `*` begins an alias, and no anchor of that name stands before it; put quotes around text
+...
+"#]]);
+}
+
+#[test]
+fn an_address_without_a_host_is_told_how_to_write_it() {
+    ballast(&["demo", "--listen", "8080"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: invalid value '8080' for '--listen <ADDR>': write an address with its port, such as 127.0.0.1:8080
+
+For more information, try '--help'.
+
+"#]]);
 }

@@ -43,16 +43,14 @@ recorded   create   plain-3   plain   room is missing for 2 pending pods
 recorded   create   plain-4   plain   room is missing for 1 pending pod
 
 All of them:
-ENTRY   AT                         ONLY AS RECORDED                 ONLY UNDER tight.yaml
-   80   2026-01-05T00:11:09.2Z     create plain-3, create plain-4   nothing
-  170   2026-01-05T00:25:06Z       nothing                          drain and stop plain-0
-  172   2026-01-05T00:25:55.894Z   nothing                          drain and stop plain-1
-  175   2026-01-05T00:26:10.894Z   nothing                          drain and stop plain-2
-  177   2026-01-05T00:26:57.18Z    nothing                          drain and stop plain-3
-  179   2026-01-05T00:27:29.518Z   nothing                          drain and stop plain-4
-  181   2026-01-05T00:28:29.518Z   nothing                          drain and stop plain-4
-  183   2026-01-05T00:29:29.518Z   nothing                          drain and stop plain-4
-  185   2026-01-05T00:30:06Z       drain and stop plain-0           drain and stop plain-4
+ENTRY   AT                         PLANS   ONLY AS RECORDED                 ONLY UNDER tight.yaml
+   80   2026-01-05T00:11:09.2Z         1   create plain-3, create plain-4   nothing
+  170   2026-01-05T00:25:06Z           1   nothing                          drain and stop plain-0
+  172   2026-01-05T00:25:55.894Z       1   nothing                          drain and stop plain-1
+  175   2026-01-05T00:26:10.894Z       1   nothing                          drain and stop plain-2
+  177   2026-01-05T00:26:57.18Z        1   nothing                          drain and stop plain-3
+  179   2026-01-05T00:27:29.518Z       3   nothing                          drain and stop plain-4
+  185   2026-01-05T00:30:06Z           1   drain and stop plain-0           drain and stop plain-4
 
 9 of 111 plans would have done something else
 

@@ -157,7 +157,20 @@ impl<'a> Page<'a> {
     ///
     /// When the picture cannot be taken or written.
     pub fn screenshot(&mut self, file: &Path) -> Result<()> {
-        let taken = self.call("Page.captureScreenshot", json!({"captureBeyondViewport": true}))?;
+        self.picture(file, true)
+    }
+
+    /// Saves what fits on the screen as a PNG.
+    ///
+    /// # Errors
+    ///
+    /// When the picture cannot be taken or written.
+    pub fn screenshot_of_screen(&mut self, file: &Path) -> Result<()> {
+        self.picture(file, false)
+    }
+
+    fn picture(&mut self, file: &Path, whole: bool) -> Result<()> {
+        let taken = self.call("Page.captureScreenshot", json!({"captureBeyondViewport": whole}))?;
         let bytes = decode(taken["data"].as_str().context("no picture")?)?;
         std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))
     }

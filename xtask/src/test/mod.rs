@@ -18,7 +18,7 @@ use clap::ValueEnum;
 
 pub(crate) use counts::Counts;
 use outcome::Outcome;
-pub(crate) use step::Surroundings;
+pub(crate) use step::{Surroundings, check};
 use suite::{SUITES, Suite};
 
 use crate::component;

@@ -65,7 +65,7 @@ const FUZZ: Suite = Suite {
 
 const CONSOLE: Suite = Suite {
     name: "console",
-    about: "the page in a real browser",
+    about: "the page and the demo in a real browser",
     steps: &[
         step("build", Work::Check(&["build", "--quiet", "--release", "-pballast"])),
         Step { name: "browser", needs: Some("Chromium"), work: Work::Tests(CONSOLE_TESTS) },

@@ -181,6 +181,11 @@ fn explain(error: &serde_saphyr::Error, text: &str, base: u32) -> YamlError {
         serde_saphyr::Error::DuplicateMappingKey { .. } => {
             (ProblemCode::DuplicateKey, "a key stands twice".to_owned())
         }
+        serde_saphyr::Error::UnknownAnchor { .. } => (
+            ProblemCode::Syntax,
+            "`*` begins an alias, and no anchor of that name stands before it; put quotes around text"
+                .to_owned(),
+        ),
         // Breaches of the budget come in many wrappings; their words are the same.
         _ if whole.starts_with("budget breached") || whole.starts_with("alias") => {
             let message = format!(

@@ -164,7 +164,7 @@ impl Words for WaitingOn {
             }
             Self::Starting { count, pool, ready_at } => {
                 let ready = match ready_at.since(now) {
-                    Span::ZERO => "should be ready any moment".to_owned(),
+                    span if span < Span::from_secs(1) => "should be ready any moment".to_owned(),
                     span => format!("should be ready in {}", span.rounded()),
                 };
                 format!("{} on nodes of {pool} that are starting and {ready}", fit(*count))
@@ -299,7 +299,7 @@ impl fmt::Display for Misfit {
             Self::Volume => f.write_str("a volume is bound to another place"),
             Self::HostPort => f.write_str("a host port is taken"),
             Self::Resource(name) => write!(f, "not enough {name}"),
-            Self::GpuDevices => f.write_str("no GPU device with enough free"),
+            Self::GpuDevices => f.write_str("too few free GPUs"),
             Self::PodAffinity => f.write_str("required pod affinity is not met"),
             Self::PodAntiAffinity => f.write_str("pod anti-affinity forbids it"),
             Self::TopologySpread => f.write_str("the spread would become too uneven"),

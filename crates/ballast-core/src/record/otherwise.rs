@@ -20,7 +20,7 @@ use crate::units::Time;
 use super::replay::{Lines, started};
 use super::{Body, ReplayError};
 
-/// Differing plans that are kept; the rest is counted.
+/// Differences that are kept; the rest is counted.
 const DIFFERING_MAX: usize = 100;
 
 /// What takes the place of the recorded policy.
@@ -42,10 +42,12 @@ pub struct Otherwise {
     pub plans: u64,
     /// How many of them differ in what they do.
     pub different: u64,
-    /// Those that differ, the first hundred.
+    /// Where they differ, the first hundred.
     pub differing: Vec<Differing>,
     /// Pools of the record.
     pub pools: BTreeSet<Name>,
+    /// Whether the last plan differed.
+    is_different: bool,
 }
 
 /// Two plans for one instant that do not do the same. Actions that both hold are left out.
@@ -55,6 +57,8 @@ pub struct Differing {
     pub seq: u64,
     /// When.
     pub at: Time,
+    /// How many plans in a row differ in just this: the recorded world does not follow, so a wish stands.
+    pub plans: u64,
     /// What only the recorded policy does.
     pub recorded: Vec<Action>,
     /// What only the other one does.
@@ -197,20 +201,30 @@ impl Otherwise {
 
     fn compare(&mut self, seq: u64, recorded: &Plan, other: &Plan) {
         self.plans += 1;
-        let differing = Differing {
-            seq,
-            at: recorded.now,
-            recorded: only_in(&recorded.actions, &other.actions),
-            other: only_in(&other.actions, &recorded.actions),
-        };
-        if differing.recorded.is_empty() && differing.other.is_empty() {
+        let at = recorded.now;
+        let recorded_only = only_in(&recorded.actions, &other.actions);
+        let other_only = only_in(&other.actions, &recorded.actions);
+        let was_different = std::mem::replace(&mut self.is_different, false);
+        if recorded_only.is_empty() && other_only.is_empty() {
             return;
         }
         self.different += 1;
-        if self.differing.len() < DIFFERING_MAX {
-            self.differing.push(differing);
+        self.is_different = true;
+        let last = self.differing.last_mut().filter(|last| {
+            was_different && does_same(&last.recorded, &recorded_only) && does_same(&last.other, &other_only)
+        });
+        if let Some(last) = last {
+            last.plans += 1;
+        } else if self.differing.len() < DIFFERING_MAX {
+            let (recorded, other) = (recorded_only, other_only);
+            self.differing.push(Differing { seq, at, plans: 1, recorded, other });
         }
     }
+}
+
+fn does_same(these: &[Action], those: &[Action]) -> bool {
+    let what = |action: &Action| (action.kind, action.target.clone());
+    these.iter().map(what).eq(those.iter().map(what))
 }
 
 /// The actions of one plan that another does not hold: the same is done to the same, for whatever reason.

@@ -39,6 +39,7 @@ pub fn kubectl(name: Name, objects: &[Object]) -> Result<Scenario, ScenarioError
             _ => {}
         }
     }
+    spec.story = format!("{} nodes and {} pods of a real cluster, for a day", nodes.len(), pods.len());
     nodes.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
     for node in nodes {
         match pools.iter_mut().find(|pool| claims(pool, node)) {
@@ -50,7 +51,6 @@ pub fn kubectl(name: Name, objects: &[Object]) -> Result<Scenario, ScenarioError
     if pools.is_empty() {
         spec.controller = Controller::None;
     }
-    spec.story = format!("{} nodes and {} pods of a real cluster, for a day", spec.nodes.len(), pods.len());
     spec.pools = pools;
     spec.workloads = workloads_of(&pods);
     Scenario::new(name, spec)

@@ -22,7 +22,7 @@ use crate::present::{Failure, Screen};
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Where the page is served [default: 127.0.0.1 and a free port]
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
     /// Simulated seconds in a second
     #[arg(long, value_name = "N", default_value_t = 60.0, value_parser = speed)]
@@ -43,6 +43,10 @@ const SCENARIO: &str = include_str!("../../../../scenarios/demo.yaml");
 /// Faster than a simulated day in ten seconds nobody sees anything.
 const SPEED_MAX: f64 = 10_000.0;
 
+fn address(text: &str) -> std::result::Result<SocketAddr, String> {
+    text.parse().map_err(|_| "write an address with its port, such as 127.0.0.1:8080".to_owned())
+}
+
 fn speed(text: &str) -> std::result::Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "write a number such as 60".to_owned())?;
     let is_good = number > 0.0 && number <= SPEED_MAX;
@@ -60,7 +64,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     // A moment after the beginning, when the engine has had its first look.
     let start = scenario.spec.start + Span::from_secs(5);
     let simulation = Simulation::new(&scenario, scenario.spec.seed).with_record();
-    demo.run(Simulated { start, simulation }, screen)
+    demo.run(Simulated { story: scenario.spec.story, start, simulation }, screen)
 }
 
 /// The scenario that is part of the program.
@@ -72,11 +76,16 @@ fn embedded() -> Result<Scenario> {
 }
 
 struct Simulated {
+    story: String,
     start: Time,
     simulation: Simulation,
 }
 
 impl World for Simulated {
+    fn story(&self) -> String {
+        self.story.clone()
+    }
+
     fn start(&self) -> Time {
         self.start
     }

@@ -9,7 +9,7 @@ use ballast_sim::scenario::Scenario;
 
 use super::{Outcome, Result, load};
 use crate::present::format::yaml;
-use crate::present::{Doing, Screen};
+use crate::present::{Doing, Failure, Screen};
 
 /// Turn a cluster, or a record of one, into a scenario for `ballast simulate`.
 #[derive(clap::Args)]
@@ -84,6 +84,10 @@ fn from_kubectl(args: &Kubectl, screen: &mut Screen) -> Result<Scenario> {
     let documents = load::load(&args.dumps)?;
     for ((api_version, kind), count) in &documents.ignored {
         screen.note(format_args!("note: {count} of kind {kind} ({api_version}) are not read"));
+    }
+    if documents.objects.is_empty() {
+        return Err(Failure::new("there is nothing of a cluster in what was given")
+            .hint("give what `kubectl get nodes,pods,pdb,daemonsets -A -o json` printed"));
     }
     let objects: Vec<Object> = documents.objects.into_iter().map(|placed| placed.value).collect();
     import::kubectl(args.name.as_str().into(), &objects).doing(|| "cannot make a scenario of this cluster")

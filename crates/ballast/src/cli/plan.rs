@@ -75,6 +75,11 @@ struct Answer<'a> {
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let documents = load::load(&args.files)?;
+    if documents.objects.is_empty() && documents.observations.is_empty() {
+        return Err(Failure::new("there is nothing to plan for in what was given").hint(
+            "give what `kubectl get nodes,pods,pdb -A -o json` printed, and VmPools; a Scenario is run by `ballast simulate`",
+        ));
+    }
     let memory = args.memory.as_deref().map(remembered).transpose()?.unwrap_or_default();
     let now = match (args.now, newest(&documents)) {
         (Some(Now::At(time)), _) => time,

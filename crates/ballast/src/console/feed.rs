@@ -18,12 +18,24 @@ pub struct Frame {
     pub points: Vec<Point>,
     /// What was decided lately and what came of it, the newest first.
     pub moments: Vec<Moment>,
+    /// What is shown, where it is not a cluster of the reader's.
+    pub story: Option<Arc<Story>>,
+}
+
+/// What is shown, for readers who do not know it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Story {
+    /// In a line.
+    pub title: String,
+    /// What happens and what to look for.
+    pub text: String,
 }
 
 /// Where views are published. Clones share one feed.
 #[derive(Clone, Debug, Default)]
 pub struct Feed {
     past: Arc<Mutex<Past>>,
+    story: Option<Arc<Story>>,
     frames: watch::Sender<Option<Arc<Frame>>>,
 }
 
@@ -40,13 +52,20 @@ impl Feed {
         Self::default()
     }
 
+    /// The same with a story beside what is shown.
+    #[must_use]
+    pub fn with_story(self, story: Story) -> Self {
+        Self { story: Some(Arc::new(story)), ..self }
+    }
+
     /// Shows a view to everyone who follows.
     pub fn publish(&self, view: View) {
         let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
         past.history.record(Point::of(&view));
         let points = past.history.points().to_vec();
         let moments = past.moments.iter().cloned().collect();
-        self.frames.send_replace(Some(Arc::new(Frame { view, points, moments })));
+        let story = self.story.clone();
+        self.frames.send_replace(Some(Arc::new(Frame { view, points, moments, story })));
     }
 
     /// Takes in entries of the record; the next view shows what they say.

@@ -1,7 +1,7 @@
 //! What the charts of the page show: a bounded number of points over the whole run, finer at its end.
 
 use ballast_core::units::{Span, Time};
-use ballast_core::view::{NodeState, View};
+use ballast_core::view::{NodeState, Usage, View};
 
 /// The cluster at one instant, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -20,6 +20,10 @@ pub struct Point {
     pub waiting: u32,
     /// Cost per hour.
     pub cost: f64,
+    /// GPUs of nodes that are up.
+    pub gpus: f64,
+    /// GPUs that pods on them ask for.
+    pub gpus_requested: f64,
 }
 
 /// A chart of 600 px shows no more, and an event stays small.
@@ -65,6 +69,9 @@ impl Point {
         let count = |states: &[NodeState]| {
             view.nodes.iter().filter(|node| states.contains(&node.state)).count() as u32
         };
+        let sum = |of: fn(&Usage) -> i64| {
+            view.pools.iter().map(|pool| of(&pool.usage)).sum::<i64>() as f64 / 1000.0
+        };
         Self {
             time: view.now,
             ready: count(&[NodeState::Ready]),
@@ -73,6 +80,8 @@ impl Point {
             unwell: count(&[NodeState::Unready, NodeState::Cordoned]),
             waiting: view.pending.iter().map(|pending| pending.count).sum(),
             cost: view.cost_per_hour.as_f64(),
+            gpus: sum(|usage| usage.gpu),
+            gpus_requested: sum(|usage| usage.gpu_requested.min(usage.gpu)),
         }
     }
 }

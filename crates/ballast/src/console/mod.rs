@@ -15,7 +15,7 @@ mod page;
 mod parts;
 mod server;
 
-pub use feed::{Feed, Frame};
+pub use feed::{Feed, Frame, Story};
 pub use history::Point;
 pub use moment::{Moment, What};
 pub use server::{router, serve};

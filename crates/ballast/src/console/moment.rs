@@ -1,6 +1,7 @@
 //! What was decided and what came of it, as a time line: entries of the record in, a bounded list out.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use ballast_core::kube::Name;
 use ballast_core::plan::Action;
@@ -29,6 +30,17 @@ pub enum What {
         /// What came of it.
         receipt: Receipt,
     },
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            What::Decided(action) => {
+                write!(f, "{} {}: {}", action.kind, action.target.name, action.reason.message)
+            }
+            What::Ended { node, receipt } => write!(f, "{node} {receipt}"),
+        }
+    }
 }
 
 /// A page and a half of a list; older ones are in the record.

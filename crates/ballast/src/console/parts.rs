@@ -6,6 +6,9 @@ use maud::{Markup, html};
 
 use crate::present::figures;
 
+/// GPUs of a node that a cell can show one by one.
+const DEVICES_MAX: i64 = 16;
+
 /// A part of a path: everything but letters, digits, `-`, `_` and `.` is encoded.
 pub(super) fn segment(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
@@ -104,16 +107,51 @@ pub(super) fn fullness(usage: &Usage) -> u32 {
     cpu.max(figures::percent(usage.memory_requested, usage.memory))
 }
 
-/// A node as a small cell: its state by shape and colour, how full it is by the height of its filling.
-pub(super) fn cell(node: &NodeView) -> Markup {
-    let full = fullness(&node.usage);
-    let level = (full.min(100) + 12) / 25;
-    let word = state_word(node.state);
-    let told = match node.state {
+/// What a cell says to those who point at it, or hear it.
+fn told(node: &NodeView) -> String {
+    let (word, full) = (state_word(node.state), fullness(&node.usage));
+    match node.state {
         NodeState::Stopped | NodeState::Starting => format!("{}: {word}", node.name),
         _ => format!("{}: {word}, {full}% full, {}", node.name, figures::plural(node.pods, "pod")),
-    };
+    }
+}
+
+/// A node as a small cell: its state by shape and colour, how full it is by the height of its filling.
+pub(super) fn cell(node: &NodeView) -> Markup {
+    let level = (fullness(&node.usage).min(100) + 12) / 25;
+    let (word, told) = (state_word(node.state), told(node));
     html! { a class={ "cell " (word) " f" (level) } href=(node_path(&node.name)) title=(told) aria-label=(told) {} }
+}
+
+/// A node as a cell that shows its GPUs one by one, where it has some and they can be told apart.
+pub(super) fn cell_with_devices(node: &NodeView) -> Markup {
+    let devices = node.usage.gpu / 1000;
+    let is_up = matches!(node.state, NodeState::Ready | NodeState::Draining);
+    if !is_up || !(1..=DEVICES_MAX).contains(&devices) {
+        return cell(node);
+    }
+    let columns = match devices {
+        1..=2 => 1,
+        3..=8 => 2,
+        _ => 4,
+    };
+    let rows = (devices + columns - 1) / columns;
+    // Requests are known, not devices: whole ones are drawn first, then what is left as a shared one.
+    let fill = |device: i64| match node.usage.gpu_requested - device * 1000 {
+        ..=0 => "free",
+        1..1000 => "shared",
+        _ => "taken",
+    };
+    let told = told(node);
+    html! {
+        a class={ "cell devices " (state_word(node.state)) } href=(node_path(&node.name)) title=(told) aria-label=(told) {
+            svg viewBox={ "0 0 " (columns * 6 - 1) " " (rows * 5 - 1) } preserveAspectRatio="none" aria-hidden="true" {
+                @for device in 0..devices {
+                    rect class=(fill(device)) x=(device % columns * 6) y=(device / columns * 5) width="5" height="4" {}
+                }
+            }
+        }
+    }
 }
 
 /// A count of nodes in a state, with the state's own cell before it.
@@ -126,7 +164,7 @@ pub(super) fn count(state: NodeState, number: u32) -> Markup {
 pub(super) fn action_sign(kind: ActionKind) -> Markup {
     let (sign, class, word) = match kind {
         ActionKind::StartInstance => ("▲", "up", "up"),
-        ActionKind::CreateInstance | ActionKind::CreateSparkWorker => ("＋", "up", "up"),
+        ActionKind::CreateInstance | ActionKind::CreateSparkWorker => ("+", "up", "up"),
         ActionKind::StopInstance
         | ActionKind::ReleaseInstance
         | ActionKind::RemoveRayWorkers

@@ -19,8 +19,8 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::cli::{Outcome, Result};
-use crate::console::{self, Feed};
-use crate::present::{Doing, Failure, Screen};
+use crate::console::{self, Feed, Story};
+use crate::present::{Doing, Failure, Screen, figures};
 
 /// How the demo is run.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,8 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// A world that can be moved to an instant and then be looked at.
 pub trait World: Send + 'static {
+    /// What happens in it.
+    fn story(&self) -> String;
     /// Where it begins.
     fn start(&self) -> Time;
     /// Moves it on and looks at it.
@@ -68,7 +70,9 @@ impl Demo {
             failure.hint("choose another address with `--listen`, or leave it out to take a free port")
         })?;
         let address = listener.local_addr().doing(|| "cannot tell the page's address")?;
-        let feed = Feed::new();
+        let title =
+            format!("A simulated cluster, {} times as fast as the clock", figures::number(self.speed));
+        let feed = Feed::new().with_story(Story { title, text: world.story() });
         feed.publish(world.at(world.start()));
         let server = tokio::spawn(console::serve(listener, feed.clone()));
         screen.line(format_args!("http://{address}/"))?;
@@ -91,7 +95,7 @@ impl Demo {
         tokio::pin!(interrupted);
         loop {
             if let Some(frame) = feed.newest() {
-                terminal.show(&frame.view, screen)?;
+                terminal.show(&frame, screen)?;
             }
             if self.lasts.is_some_and(|lasts| started.elapsed() >= lasts) {
                 return Ok(Outcome::Done);
@@ -101,7 +105,10 @@ impl Demo {
             }
             let left = self.lasts.map(|lasts| lasts.saturating_sub(started.elapsed()));
             tokio::select! {
-                _ = &mut interrupted => return Ok(Outcome::Interrupted),
+                _ = &mut interrupted => {
+                    terminal.leave(screen)?;
+                    return Ok(Outcome::Interrupted);
+                }
                 () = tokio::time::sleep(terminal.pause().min(left.unwrap_or(Duration::MAX))) => {}
             }
         }

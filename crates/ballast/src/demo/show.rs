@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use ballast_core::view::View;
 use terminal_size::{Height, Width, terminal_size};
 
 use super::{LINE_EVERY, STEP_EVERY};
 use crate::cli::Result;
+use crate::console::Frame;
 use crate::present::{Screen, status};
 
 /// The terminal and what was last written to it.
@@ -27,21 +27,30 @@ impl Terminal {
         if self.in_place { STEP_EVERY * 2 } else { STEP_EVERY }
     }
 
-    pub(super) fn show(&mut self, view: &View, screen: &mut Screen) -> Result<()> {
+    /// Leaves the cursor on a line of its own, below what the terminal echoes of an interrupt.
+    pub(super) fn leave(&self, screen: &mut Screen) -> Result<()> {
         if self.in_place {
-            let block = self.block(view);
+            screen.draw("\n")?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn show(&mut self, frame: &Frame, screen: &mut Screen) -> Result<()> {
+        if self.in_place {
+            let block = self.block(frame);
             screen.draw(&block)?;
         } else if self.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
             self.last_line = Some(Instant::now());
-            screen.write(&(status::line(view) + "\n"))?;
+            screen.write(&(status::line(&frame.view) + "\n"))?;
         }
         screen.finish()
     }
 
     /// The block, with what moves the cursor back to its beginning and clears what was there.
-    fn block(&mut self, view: &View) -> String {
+    fn block(&mut self, frame: &Frame) -> String {
         let (Width(width), Height(height)) = terminal_size().unwrap_or((Width(100), Height(40)));
-        let mut lines = status::block(view, width.into());
+        let lately = frame.moments.iter().map(|moment| (moment.at, moment.to_string()));
+        let mut lines = status::block(&frame.view, lately, width.into());
         // More than the screen would scroll, and could not be written over. One line stays for the address, one for the cursor.
         lines.truncate(usize::from(height).saturating_sub(2).max(1));
         let mut text = String::new();

@@ -81,7 +81,7 @@ pub fn day(time: Time) -> String {
 /// How far ahead a time lies: `in 3m10s`, or `now`.
 pub fn ahead(at: Time, now: Time) -> String {
     match at.since(now) {
-        Span::ZERO => "now".to_owned(),
+        span if span < Span::from_secs(1) => "now".to_owned(),
         span => format!("in {}", span.rounded()),
     }
 }

@@ -10,6 +10,7 @@ pub mod score;
 mod screen;
 pub mod status;
 pub mod table;
+pub mod verdict;
 
 pub use failure::{Doing, Failure, Hint};
 pub use screen::Screen;

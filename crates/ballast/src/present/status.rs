@@ -1,23 +1,24 @@
 //! A view as a block of text for a terminal, or as one line for a log.
 
 use ballast_core::plan::{ActionKind, Words};
+use ballast_core::units::Time;
 use ballast_core::view::{NodeState, PendingView, PoolView, View};
 
 use super::figures;
 use super::table::{Table, plain};
+use super::verdict::{Alike, Verdict, alike};
 
 /// Rows of what waits and of what is planned; the rest is on the page.
 const ROWS_MAX: usize = 4;
 /// Steps of a bar.
 const BAR_WIDE: usize = 8;
 
-/// The block: figures, pools, what waits, what is planned and under way. No line is longer than `width`.
-pub fn block(view: &View, width: usize) -> Vec<String> {
+/// The block: figures, pools, what waits, what is planned, under way and was decided lately. No line is longer than `width`.
+pub fn block(view: &View, lately: impl Iterator<Item = (Time, String)>, width: usize) -> Vec<String> {
     let mut lines = vec![figures_line(view), String::new()];
-    lines.extend(pools(view).lines().map(str::to_owned));
+    lines.extend(pools(view, width).lines().map(str::to_owned));
     lines.push(String::new());
-    let waiting = view.pending.iter().take(ROWS_MAX).map(|pending| waiting_line(view, pending));
-    lines.extend(headed("waiting", waiting));
+    lines.extend(headed("waiting", alike(view).into_iter().take(ROWS_MAX).map(waiting_line)));
     let planned = view.actions.iter().take(ROWS_MAX).map(|action| {
         format!("{} {} {}: {}", sign(action.kind), action.kind, action.target.name, action.reason.message)
     });
@@ -29,9 +30,12 @@ pub fn block(view: &View, width: usize) -> Vec<String> {
         "held",
         holds.map(|hold| format!("{}: {}", hold.subject, hold.reason.words(view.now))),
     ));
+    let lately = lately.take(ROWS_MAX).map(|(at, words)| format!("{} {words}", figures::clock(at)));
+    lines.extend(headed("lately", lately));
     for note in &view.promises {
         lines.push(format!("BROKEN PROMISE {}: {}", note.promise, note.message));
     }
+    lines.extend([String::new(), "The page at the address above shows more. Ctrl-C ends this.".to_owned()]);
     lines.iter().map(|line| cut(&plain(line), width)).collect()
 }
 
@@ -54,48 +58,77 @@ pub fn line(view: &View) -> String {
 fn figures_line(view: &View) -> String {
     let waiting: u32 = view.pending.iter().map(|pending| pending.count).sum();
     format!(
-        "{} {} UTC   {}/h   {} plans   {} waiting",
+        "{} {} UTC   {}/h   {} waiting   {} plans",
         figures::day(view.now),
         figures::clock(view.now),
         figures::money(view.cost_per_hour, &view.currency),
-        figures::group(view.plans as i64),
         figures::plural(waiting, "pod"),
+        figures::group(view.plans as i64),
     )
 }
 
-fn pools(view: &View) -> String {
-    let mut table = Table::new(&[
-        "POOL",
-        ">READY",
-        ">STARTING",
-        ">LEAVING",
-        ">STOPPED",
-        ">MAX",
-        "CPU",
-        "MEMORY",
-        "GPU",
-        ">COST/H",
-    ]);
-    for pool in &view.pools {
-        let PoolView { usage, .. } = pool;
-        table.push(vec![
-            pool.name.to_string(),
-            pool.ready.to_string(),
-            some(pool.starting),
-            some(pool.leaving),
-            some(pool.stopped),
-            pool.max.to_string(),
-            bar(usage.cpu_requested, usage.cpu),
-            bar(usage.memory_requested, usage.memory),
-            bar(usage.gpu_requested, usage.gpu),
-            pool.cost_per_hour.to_string(),
-        ]);
+/// How much of a table there is room for, the richest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Room {
+    /// Every column, with bars.
+    Bars,
+    /// Every column, shares as numbers.
+    Numbers,
+    /// What matters most.
+    Little,
+}
+
+/// The richest table that fits.
+fn pools(view: &View, width: usize) -> String {
+    let fits = |table: &String| table.lines().all(|line| line.chars().count() <= width);
+    let tables = [Room::Bars, Room::Numbers, Room::Little].map(|room| table_of(view, room));
+    let [.., least] = &tables;
+    tables.iter().find(|table| fits(table)).unwrap_or(least).clone()
+}
+
+fn table_of(view: &View, room: Room) -> String {
+    let heads: &[&str] = match room {
+        Room::Bars => &[
+            "POOL",
+            ">READY",
+            ">STARTING",
+            ">LEAVING",
+            ">STOPPED",
+            ">MAX",
+            "CPU",
+            "MEMORY",
+            "GPU",
+            ">COST/H",
+        ],
+        Room::Numbers => {
+            &["POOL", ">READY", ">START", ">LEAVE", ">OFF", ">MAX", ">CPU", ">MEM", ">GPU", ">COST/H"]
+        }
+        Room::Little => &["POOL", ">READY", ">START", ">LEAVE", ">CPU", ">GPU", ">COST/H"],
+    };
+    let share = if room == Room::Bars { bar } else { share };
+    let mut table = Table::new(heads);
+    for PoolView { name, ready, starting, leaving, stopped, max, usage, cost_per_hour, .. } in &view.pools {
+        let cpu = share(usage.cpu_requested, usage.cpu);
+        let memory = share(usage.memory_requested, usage.memory);
+        let gpu = share(usage.gpu_requested, usage.gpu);
+        let mut row = vec![name.to_string(), ready.to_string(), some(*starting), some(*leaving)];
+        if room < Room::Little {
+            row.extend([some(*stopped), max.to_string(), cpu, memory, gpu]);
+        } else {
+            row.extend([cpu, gpu]);
+        }
+        row.push(cost_per_hour.to_string());
+        table.push(row);
     }
     table.render()
 }
 
 fn some(count: u32) -> String {
     if count == 0 { "·".to_owned() } else { count.to_string() }
+}
+
+fn share(part: i64, whole: i64) -> String {
+    if whole <= 0 { "·".to_owned() } else { format!("{}%", figures::percent(part, whole)) }
 }
 
 fn bar(part: i64, whole: i64) -> String {
@@ -107,14 +140,11 @@ fn bar(part: i64, whole: i64) -> String {
     format!("{}{} {percent:>3}%", "█".repeat(full), "░".repeat(BAR_WIDE - full))
 }
 
-fn waiting_line(view: &View, pending: &PendingView) -> String {
-    let why = match (&pending.infeasible, pending.waiting.first()) {
-        (Some(_), _) => "nothing can serve it".to_owned(),
-        (None, Some(waiting)) => waiting.on.words(view.now),
-        (None, None) => "not decided yet".to_owned(),
-    };
-    let waited = pending.waited.rounded();
-    format!("{} × {}/{} for {waited}: {why}", pending.count, pending.namespace, pending.workload)
+fn waiting_line(group: Alike<'_>) -> String {
+    let PendingView { namespace, workload, waited, requests, .. } = group.first;
+    let (Alike { pods, verdict: Verdict { mood, words }, .. }, others) = (group, group.others());
+    let (sign, waited) = (mood.sign(), waited.rounded());
+    format!("{sign} {pods} × {namespace}/{workload}{others} for {waited}: {words} ({requests})")
 }
 
 fn sign(kind: ActionKind) -> &'static str {
@@ -143,4 +173,16 @@ fn cut(line: &str, width: usize) -> String {
         return line.to_owned();
     }
     line.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_ends_with_a_sign_that_it_goes_on() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdef", 5), "abcd…");
+        assert_eq!(cut("äöüß", 3), "äö…");
+    }
 }

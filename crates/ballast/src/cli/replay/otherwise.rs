@@ -32,6 +32,7 @@ struct Answer<'a> {
 struct Told<'a> {
     seq: u64,
     at: String,
+    plans: u64,
     recorded: &'a [Action],
     other: &'a [Action],
 }
@@ -73,12 +74,16 @@ fn tables(told: &Otherwise, file: &str, rows: usize) -> String {
             reasons.row([side.to_owned(), kind.to_string(), name, pool, reason.message.clone()]);
         }
     }
-    let mut table = Table::new(&[">ENTRY", "AT", "ONLY AS RECORDED", &format!("ONLY UNDER {file}")]);
-    for Differing { seq, at, recorded, other } in differing.iter().take(rows) {
-        table.row([seq.to_string(), at.to_string(), named(recorded), named(other)]);
+    let mut table =
+        Table::new(&[">ENTRY", "AT", ">PLANS", "ONLY AS RECORDED", &format!("ONLY UNDER {file}")]);
+    for Differing { seq, at, plans, recorded, other } in differing.iter().take(rows) {
+        table.row([seq.to_string(), at.to_string(), plans.to_string(), named(recorded), named(other)]);
     }
-    let left = usize::try_from(*different).unwrap_or(usize::MAX) - differing.len().min(rows);
-    let more = if left > 0 { format!("and {left} more\n") } else { String::new() };
+    let shown: u64 = differing.iter().take(rows).map(|differing| differing.plans).sum();
+    let more = match different - shown {
+        0 => String::new(),
+        left => format!("and {left} plans more\n"),
+    };
     format!(
         "The first difference, at {} after entry {}:\n{}\nAll of them:\n{}{more}\n{different} of {} would have done \
          something else\n",
@@ -104,10 +109,11 @@ fn named(actions: &[Action]) -> String {
 
 impl<'a> Answer<'a> {
     fn of(told: &'a Otherwise) -> Self {
-        let Otherwise { entries, plans, different, differing, pools: _ } = told;
-        let differing = differing.iter().map(|Differing { seq, at, recorded, other }| Told {
+        let Otherwise { entries, plans, different, differing, .. } = told;
+        let differing = differing.iter().map(|Differing { seq, at, plans, recorded, other }| Told {
             seq: *seq,
             at: at.to_string(),
+            plans: *plans,
             recorded,
             other,
         });

@@ -62,10 +62,10 @@ pub(super) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  ballast simulate scenarios/gangs.yaml
-  ballast simulate scenarios/gangs.yaml --seeds 10 --html report.html
-  ballast simulate scenarios/gangs.yaml --policy frugal.yaml --seeds 20
-  ballast simulate scenarios/gangs.yaml --set VmPool/gpu.max=10 --fail-if 'pendingP95.pretrain > 10m'";
+  ballast simulate scenarios/gpu-gangs.yaml
+  ballast simulate scenarios/gpu-gangs.yaml --seeds 10 --html report.html
+  ballast simulate scenarios/gpu-gangs.yaml --policy frugal.yaml --seeds 20
+  ballast simulate scenarios/gpu-gangs.yaml --set VmPool/h100.max=10 --fail-if 'pendingP95.gang > 10m'";
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let scenarios = policies::load(&args.scenarios, &args.set, args.until)?;

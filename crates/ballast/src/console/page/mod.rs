@@ -111,11 +111,11 @@ impl Page {
         let head = fragments.next().map(|head| head.placed());
         let rest: Vec<Fragment> = fragments.collect();
         let body = match self {
-            Self::Overview => overview::layout(&rest),
+            Self::Overview => overview::layout(frame, &rest),
             Self::Plan => plan::layout(&rest),
             _ => html! { @for fragment in &rest { (fragment.placed()) } },
         };
-        shell(&self.title(), html! { (head.unwrap_or_default()) main { (body) } })
+        shell(&self.title(), Some(self), html! { (head.unwrap_or_default()) main { (body) } })
     }
 
     fn title(&self) -> String {
@@ -148,7 +148,7 @@ fn decoded(part: &str) -> Option<String> {
 }
 
 /// What surrounds every page.
-fn shell(title: &str, body: Markup) -> Markup {
+fn shell(title: &str, page: Option<&Page>, body: Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" data-version=(VERSION) {
@@ -166,9 +166,9 @@ fn shell(title: &str, body: Markup) -> Markup {
                 header class="top" {
                     a class="brand" href="/" { img src="/favicon.svg" alt="" width="28" height="28"; "Ballast" }
                     nav aria-label="Pages" {
-                        a href="/" { "Overview" }
-                        a href="/pending" { "Waiting" }
-                        a href="/plan" { "Plan" }
+                        @for (path, name, here) in [("/", "Overview", Page::Overview), ("/pending", "Waiting", Page::AllPending), ("/plan", "Plan", Page::Plan)] {
+                            a href=(path) aria-current=[(page == Some(&here)).then_some("page")] { (name) }
+                        }
                     }
                     p id="connection" class="connection" role="status" { "reload to refresh" }
                 }
@@ -202,7 +202,7 @@ fn head(view: &View) -> Markup {
 
 /// Before the first view.
 pub(super) fn not_yet() -> Markup {
-    shell("Starting", html! { main { h1 { "Nothing has been seen yet" } p { "Reload in a moment." } } })
+    shell("Starting", None, html! { main { h1 { "Nothing has been seen yet" } p { "Reload in a moment." } } })
 }
 
 /// For a path that leads nowhere.
@@ -210,7 +210,7 @@ pub(super) fn lost(path: &str) -> Markup {
     let body = html! {
         main { h1 { "There is no such page" } p { code { (path) } } p { a href="/" { "Back to the overview" } } }
     };
-    shell("Not found", body)
+    shell("Not found", None, body)
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 use ballast_core::view::{NodeState, NodeView, View};
 use maud::{Markup, html};
 
-use super::plan::action_row;
+use super::plan::{action_row, lasting};
 use crate::console::parts::{bars, pool_path, state_word};
-use crate::present::figures;
 
 pub(super) fn page(view: &View, name: &str) -> Markup {
     let node = view.nodes.iter().find(|node| *node.name == *name);
@@ -29,10 +28,7 @@ pub(super) fn page(view: &View, name: &str) -> Markup {
                 ul class="rows" {
                     @for flight in flights {
                         li { span class="sign same" aria-hidden="true" { "…" }
-                            div { p { (flight.kind) } p class="reason" {
-                                (flight.step) ", for " (view.now.since(flight.since).rounded())
-                                @if let Some(deadline) = flight.deadline { ", given up " (figures::ahead(deadline, view.now)) }
-                            } } }
+                            div { p { (flight.step) (lasting(view.now, flight)) } } }
                     }
                 }
             }

@@ -5,8 +5,8 @@ use ballast_core::view::{NodeState, NodeView, PoolView, Usage, View};
 use maud::{Markup, html};
 
 use super::{Fragment, pending, plan};
-use crate::console::parts::{bars, cell, count, pool_path};
-use crate::console::{Frame, Point};
+use crate::console::parts::{bars, cell, cell_with_devices, count, pool_path};
+use crate::console::{Frame, Point, Story};
 use crate::present::chart::{Chart, Form, Series};
 use crate::present::figures;
 
@@ -14,26 +14,36 @@ use crate::present::figures;
 const MANY_NODES: usize = 120;
 /// Rows of a list that the overview shows; the rest is on a page of its own.
 const ROWS_MAX: usize = 8;
+/// Machines under way are much alike, and a cell in the grid besides.
+const FLIGHTS_MAX: usize = 4;
 
 pub(super) fn fragments(frame: &Frame) -> Vec<Fragment> {
     let view = &frame.view;
     vec![
         Fragment::new("figures", figures_of(view)),
         Fragment::new("pools", pools(view)),
-        Fragment::new("pending", pending::list(view, ROWS_MAX)),
+        Fragment::new("pending", pending::short(view, ROWS_MAX)),
         Fragment::new("plan", plan::actions(view, ROWS_MAX)),
-        Fragment::new("flight", plan::in_flight(view, ROWS_MAX)),
+        Fragment::new("flight", unless(view.in_flight.is_empty(), || plan::in_flight(view, FLIGHTS_MAX))),
+        Fragment::new("holds", unless(view.holds.is_empty(), || plan::holds(view, ROWS_MAX))),
         Fragment::new("lately", plan::lately(frame, ROWS_MAX)),
-        Fragment::new("holds", plan::holds(view, ROWS_MAX)),
         Fragment::new("charts", charts(&frame.points, &view.currency)),
     ]
 }
 
-pub(super) fn layout(fragments: &[Fragment]) -> Markup {
+/// A panel that would only say that there is nothing in it is left out here; its own page has it.
+fn unless(empty: bool, panel: impl FnOnce() -> Markup) -> Markup {
+    if empty { Markup::default() } else { panel() }
+}
+
+pub(super) fn layout(frame: &Frame, fragments: &[Fragment]) -> Markup {
     let place = |target: &str| fragments.iter().find(|part| part.target == target).map(Fragment::placed);
     let place = |target: &str| place(target).unwrap_or_default();
     html! {
         h1 class="spoken" { "Overview" }
+        @if let Some(Story { title, text }) = frame.story.as_deref() {
+            details class="story" { summary { (title) } p { (text) } }
+        }
         (place("figures"))
         div class="columns" {
             div class="wide" { (place("pools")) (place("charts")) }
@@ -157,8 +167,12 @@ fn counts(pool: &PoolView) -> Markup {
 
 /// A cell for every node.
 fn grid(nodes: &[&NodeView]) -> Markup {
-    let class = if nodes.len() > MANY_NODES { "grid many" } else { "grid" };
-    html! { div class=(class) { @for node in nodes { (cell(node)) } } }
+    let (class, draw): (_, fn(&NodeView) -> Markup) = match nodes.iter().any(|node| node.usage.gpu > 0) {
+        _ if nodes.len() > MANY_NODES => ("grid many", cell),
+        true => ("grid of-gpus", cell_with_devices),
+        false => ("grid", cell),
+    };
+    html! { div class=(class) { @for node in nodes { (draw(node)) } } }
 }
 
 fn legend() -> Markup {
@@ -176,7 +190,7 @@ fn legend() -> Markup {
                 @let word = crate::console::parts::state_word(state);
                 span { i class={ "cell f2 " (word) } aria-hidden="true" {} (word) }
             }
-            span class="dim" { "the higher the filling, the fuller the node" }
+            span class="dim" { "a cell is a node: the fuller, the higher its filling; where it has GPUs, a block each" }
         }
     }
 }
@@ -193,12 +207,18 @@ fn charts(points: &[Point], currency: &str) -> Markup {
     let waiting = vec![Series { name: "waiting", class: "s-waiting", values: values(|p| p.waiting.into()) }];
     let name = format!("{currency}/h");
     let cost = vec![Series { name: &name, class: "s-cost", values: values(|p| p.cost) }];
+    let gpus = vec![
+        Series { name: "requested", class: "s-gpu", values: values(|p| p.gpus_requested) },
+        Series { name: "free", class: "s-free", values: values(|p| p.gpus - p.gpus_requested) },
+    ];
+    let has_gpus = points.iter().any(|point| point.gpus > 0.0);
     let chart = |title, form, series| Chart { title, unit: "", form, times: &times, series }.render();
     html! {
         section class="panel charts" aria-label="History" {
             (chart("Nodes that cost", Form::Stacked, nodes))
             (chart("Pods waiting", Form::Stacked, waiting))
             (chart("Cost per hour", Form::Lines, cost))
+            @if has_gpus { (chart("GPUs", Form::Stacked, gpus)) }
         }
     }
 }

@@ -1,12 +1,15 @@
 //! What waits, and why: what is needed, what was tried pool by pool, what bound it, what it waits for, the next look.
 
-use ballast_core::plan::{Infeasible, Limit, SkipReason, WaitingOn, Words};
+use std::collections::BTreeMap;
+
+use ballast_core::plan::{Infeasible, WaitingOn, Words};
 use ballast_core::view::{PendingView, View};
 use maud::{Markup, html};
 
 use super::plan;
 use crate::console::parts::{pending_path, pool_path};
 use crate::present::figures;
+use crate::present::verdict::{Alike, Verdict, alike, remedy, verdict};
 
 /// Names of pods that a page lists before it says how many more there are.
 const NAMES_MAX: usize = 24;
@@ -22,87 +25,55 @@ pub(super) fn of<'a>(
         .filter(move |pending| *pending.namespace == *namespace && *pending.workload == *workload)
 }
 
-/// What comes first when somebody asks: the state of it in a few words, and whether it is bad.
-fn verdict(pending: &PendingView) -> (&'static str, &'static str) {
-    if let Some(infeasible) = &pending.infeasible {
-        return refused(infeasible);
-    }
-    let has = |wanted: fn(&WaitingOn) -> bool| pending.waiting.iter().any(|waiting| wanted(&waiting.on));
-    if has(|on| matches!(on, WaitingOn::SchedulingGate)) {
-        ("same", "Gated by someone else")
-    } else if has(|on| matches!(on, WaitingOn::Gang { .. })) {
-        ("same", "Waits for its gang")
-    } else if has(|on| matches!(on, WaitingOn::Planned { .. })) {
-        ("good", "Nodes are being started for it")
-    } else if has(|on| matches!(on, WaitingOn::Starting { .. })) {
-        ("good", "Nodes for it are starting")
-    } else if has(|on| matches!(on, WaitingOn::Scheduler { .. })) {
-        ("good", "Fits; the scheduler will place it")
-    } else {
-        ("same", "Not decided yet")
-    }
-}
-
-/// What nothing serves now: whether that may pass by itself, whether a limit stands in the way, or whether nothing ever could.
-fn refused(infeasible: &Infeasible) -> (&'static str, &'static str) {
-    let has =
-        |wanted: fn(&SkipReason) -> bool| infeasible.pools.iter().any(|verdict| wanted(&verdict.reason));
-    if has(|reason| matches!(reason, SkipReason::AtLimit { limit: Limit::Growth })) {
-        ("same", "Its turn comes: as much is starting as may start at once")
-    } else if has(|reason| matches!(reason, SkipReason::AtLimit { .. } | SkipReason::PartOfGang { .. })) {
-        ("bad", "A limit stands in the way")
-    } else if has(|reason| matches!(reason, SkipReason::BackOff { .. })) {
-        ("bad", "The cloud has none to give, or refuses")
-    } else if has(|reason| matches!(reason, SkipReason::Paused | SkipReason::Mode)) {
-        ("bad", "What could serve it is paused")
-    } else {
-        ("bad", "Nothing can serve it")
-    }
-}
-
-/// What waits, at most `rows` classes of it, each a click away from its reason.
-pub(super) fn list(view: &View, rows: usize) -> Markup {
-    let pods: u32 = view.pending.iter().map(|pending| pending.count).sum();
+/// What waits in short, at most `rows` of it: what is alike stands in one row, a click away from its reason.
+pub(super) fn short(view: &View, rows: usize) -> Markup {
+    let groups = alike(view);
     html! {
         section class="panel" {
-            h2 { "Waiting" span class="badge" { (figures::group(pods.into())) } }
-            @if view.pending.is_empty() { p class="empty" { "No pod waits" } }
-            ul class="rows" {
-                @for pending in view.pending.iter().take(rows) {
-                    @let (mood, words) = verdict(pending);
-                    li {
-                        a class="row-link" href=(pending_path(&pending.namespace, &pending.workload)) {
-                            span class={ "sign " (mood) } aria-hidden="true" { (sign(mood)) }
-                            div {
-                                p {
-                                    b { (figures::group(pending.count.into())) " × " bdi { (pending.namespace) "/" (pending.workload) } }
-                                    span class="dim" { " " (pending.waited.rounded()) }
-                                }
-                                p class="reason" { (words) span class="dim" { " · " (pending.requests) } }
-                            }
-                            span class="go" { "why" }
-                        }
-                    }
-                }
-            }
-            @if view.pending.len() > rows {
-                p class="more" { a href="/pending" { "and " (view.pending.len() - rows) " more classes" } }
+            (head(view))
+            ul class="rows" { @for group in groups.iter().take(rows) { li { (row(group)) } } }
+            @if groups.len() > rows || groups.iter().any(|group| group.pods > group.first.count) {
+                p class="more" { a href="/pending" { "all that waits, one by one" } }
             }
         }
     }
 }
 
-const fn sign(mood: &str) -> &'static str {
-    match mood.as_bytes() {
-        b"bad" => "✕",
-        b"good" => "✓",
-        _ => "…",
+fn head(view: &View) -> Markup {
+    let pods: u32 = view.pending.iter().map(|pending| pending.count).sum();
+    html! {
+        h2 { "Waiting" span class="badge" { (figures::group(pods.into())) } }
+        @if view.pending.is_empty() { p class="empty" { "No pod waits" } }
+    }
+}
+
+fn row(group: &Alike<'_>) -> Markup {
+    let Alike { first, verdict: Verdict { mood, words }, pods } = group;
+    html! {
+        a class="row-link" href=(pending_path(&first.namespace, &first.workload)) {
+            span class={ "sign " (mood.class()) } aria-hidden="true" { (mood.sign()) }
+            div {
+                p {
+                    b { (figures::group((*pods).into())) " × " bdi { (first.namespace) "/" (first.workload) } }
+                    span class="dim" { (group.others()) " for " (first.waited.rounded()) }
+                }
+                p class="reason" { (words) span class="dim" { " · " (first.requests) } }
+            }
+            span class="go" { "why" }
+        }
     }
 }
 
 /// The page of all that waits.
 pub(super) fn all(view: &View) -> Markup {
-    html! { h1 { "Waiting" } (list(view, usize::MAX)) }
+    let each = |pending| Alike { first: pending, verdict: verdict(pending), pods: pending.count };
+    html! {
+        h1 { "Waiting" }
+        section class="panel" {
+            (head(view))
+            ul class="rows" { @for pending in &view.pending { li { (row(&each(pending))) } } }
+        }
+    }
 }
 
 /// The page of one workload.
@@ -120,18 +91,19 @@ pub(super) fn why(view: &View, namespace: &str, workload: &str) -> Markup {
 }
 
 fn class(view: &View, pending: &PendingView) -> Markup {
-    let (mood, words) = verdict(pending);
+    let Verdict { mood, words } = verdict(pending);
     html! {
-        section class={ "panel verdict " (mood) } {
-            p class="verdict-words" { span class={ "sign " (mood) } aria-hidden="true" { (sign(mood)) } " " (words) }
+        section class={ "panel verdict " (mood.class()) } {
+            p class="verdict-words" { span class={ "sign " (mood.class()) } aria-hidden="true" { (mood.sign()) } " " (words) }
             dl class="facts" {
                 dt { "Waits" } dd { (figures::plural(pending.count, "pod")) ", the first for " (pending.waited.rounded()) }
-                dt { "One needs" } dd { (pending.requests) }
+                dt { "Asks for" } dd { (pending.requests) }
                 dt { "Waits for" }
                 dd {
                     @if pending.waiting.is_empty() { "nothing that is on its way" }
                     ul { @for waiting in &pending.waiting { li { (waiting.on.words(view.now)) } } }
                 }
+                @if let Some(remedy) = pending.infeasible.as_ref().and_then(remedy) { dt { "What would help" } dd { (remedy) } }
                 @if let Some(next) = view.next_look { dt { "Next look" } dd { (figures::ahead(next, view.now)) ", or as soon as anything changes" } }
             }
         }
@@ -147,21 +119,32 @@ fn class(view: &View, pending: &PendingView) -> Markup {
 }
 
 fn tried(view: &View, infeasible: &Infeasible) -> Markup {
+    // Pools that were bound by the same share a row.
+    let mut pools: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for verdict in &infeasible.pools {
+        pools.entry(verdict.reason.words(view.now)).or_default().push(&verdict.pool);
+    }
     html! {
         section class="panel" {
             h2 { "What was tried" }
-            table {
+            table class="tried" {
                 thead { tr { th scope="col" { "Where" } th scope="col" { "What bound it" } } }
                 tbody {
-                    @for verdict in &infeasible.pools {
+                    @for (words, pools) in &pools {
                         tr {
-                            th scope="row" { "New node of " a href=(pool_path(&verdict.pool)) { (verdict.pool) } }
-                            td { (verdict.reason.words(view.now)) }
+                            th scope="row" {
+                                "New node of "
+                                @for (at, pool) in pools.iter().enumerate() {
+                                    @if at > 0 { ", " }
+                                    a href=(pool_path(pool)) { (pool) }
+                                }
+                            }
+                            td { (words) }
                         }
                     }
                     @for verdict in &infeasible.nodes {
                         tr {
-                            th scope="row" { (figures::plural(verdict.nodes, "node")) " there" }
+                            th scope="row" { (figures::plural(verdict.nodes, "node")) " in the cluster" }
                             td { (verdict.misfit) }
                         }
                     }

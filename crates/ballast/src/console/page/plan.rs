@@ -2,7 +2,8 @@
 
 use ballast_core::plan::{Action, Words};
 use ballast_core::procedure::Receipt;
-use ballast_core::view::View;
+use ballast_core::units::Time;
+use ballast_core::view::{InFlightView, View};
 use maud::{Markup, html};
 
 use super::Fragment;
@@ -30,7 +31,7 @@ pub(super) fn actions(view: &View, rows: usize) -> Markup {
         section class="panel" {
             h2 { "Planned now" span class="badge" { (view.actions.len()) } }
             @if view.actions.is_empty() {
-                p class="empty" { "Nothing: all that asks is served, waited for, or held for a reason below" }
+                p class="empty" { "Nothing to change: all that asks is served, waited for, or held for a reason" }
             }
             ul class="rows" { @for action in view.actions.iter().take(rows) { (action_row(action)) } }
             (more(view.actions.len(), rows))
@@ -108,12 +109,9 @@ pub(super) fn in_flight(view: &View, rows: usize) -> Markup {
                     li {
                         span class="sign same" aria-hidden="true" { "…" }
                         div {
-                            p { a href=(node_path(&flight.target)) { bdi { (flight.target) } } span class="dim" { " " (flight.kind) } }
+                            p { a href=(node_path(&flight.target)) { bdi { (flight.target) } } }
                             p class="reason" {
-                                (flight.step) ", for " (view.now.since(flight.since).rounded())
-                                @if let Some(deadline) = flight.deadline {
-                                    ", given up " (figures::ahead(deadline, view.now))
-                                }
+                                (flight.step) (lasting(view.now, flight))
                             }
                         }
                     }
@@ -121,6 +119,15 @@ pub(super) fn in_flight(view: &View, rows: usize) -> Markup {
             }
             (more(view.in_flight.len(), rows))
         }
+    }
+}
+
+/// How long something has been under way, and how long it may be.
+pub(super) fn lasting(now: Time, flight: &InFlightView) -> String {
+    let so_far = now.since(flight.since).rounded();
+    match flight.deadline {
+        Some(deadline) => format!(", for {so_far} of at most {}", deadline.since(flight.since).rounded()),
+        None => format!(", for {so_far}"),
     }
 }
 
