@@ -15,7 +15,7 @@ mod tests;
 use crate::grant::{Bins, Scratch as Bench, Terms, elastic};
 use crate::memory::{History, Memory};
 use crate::plan::{Hold, HoldReason, Plan, Report, Shared, Step, Subject};
-use crate::scalers::nodes::{Removals, Weighing, displaceable, holds_after};
+use crate::scalers::nodes::{Removals, Weighing, displaceable, holds_after, keep_room, still_to_leave};
 use crate::snapshot::Snapshot;
 use crate::units::{Span, Time};
 use crate::wish::ElasticWish;
@@ -65,12 +65,17 @@ pub fn plan_with(
     let given = Given::new(snapshot, memory, now);
     let mut rooms = given.rooms.clone();
     let terms = Terms::new(snapshot, needs.iter().map(|need| need.class).chain(displaceable(snapshot)));
-    // Relations between pods and elastic workloads bind steps to each other in ways that are not remembered.
-    let is_simple = terms.is_empty() && elastic.is_empty();
+    let leaving = still_to_leave(snapshot, memory);
+    // Relations between pods, what has to move and elastic workloads bind steps to each other in ways that are not remembered.
+    let is_simple = terms.is_empty() && leaving.is_empty() && elastic.is_empty();
     let last = scratch.recall.take().filter(|last| is_simple && last.is_about(&given, snapshot));
     let (mut bins, mut placed, said) = match last {
         Some(last) => last.resume(snapshot, &mut scratch.bench, &needs, &mut rooms),
-        None => (begin(snapshot, &mut scratch.bench, terms, &given), Placed::new(&needs), None),
+        None => {
+            let mut bins = begin(snapshot, &mut scratch.bench, terms, &given);
+            keep_room(&mut bins, &leaving);
+            (bins, Placed::new(&needs), None)
+        }
     };
     let elastic = elastic::release(&mut bins, snapshot, elastic);
     Placing { bins: &mut bins, rooms: &mut rooms, needs: &needs, wishes: &wishes, placed: &mut placed }

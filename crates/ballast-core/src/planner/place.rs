@@ -10,6 +10,8 @@ use crate::snapshot::NodeChange;
 
 /// Options noted in the report for each need that is not met.
 const VERDICTS_KEPT: usize = 50;
+/// Nodes that are asked in one plan why they refuse: some tens of milliseconds. The needs that wait longest in line go without.
+const NODES_ASKED: usize = 500_000;
 
 /// Places the needs of one plan.
 pub(super) struct Placing<'p, 'b, 'n> {
@@ -188,8 +190,9 @@ impl Placing<'_, '_, '_> {
                     reason,
                 });
             }
-            let verdicts = self.bins.verdicts(need).into_iter();
-            let nodes = verdicts.map(|(misfit, nodes)| NodeVerdict { misfit, nodes }).collect();
+            let is_told = self.placed.explained.len() < NODES_ASKED / self.bins.snapshot.index().len().max(1);
+            let verdicts = if is_told { self.bins.verdicts(need) } else { Vec::new() };
+            let nodes = verdicts.into_iter().map(|(misfit, nodes)| NodeVerdict { misfit, nodes }).collect();
             self.placed.infeasible.make_mut().push(Infeasible { subject, pools, nodes });
             self.placed.explained.push(at);
         }

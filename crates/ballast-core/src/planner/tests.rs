@@ -628,3 +628,47 @@ fn what_a_plan_adds_does_not_raise_what_it_may_remove() {
     assert_eq!(made(&plan, "wanted"), 10);
     assert_eq!(plan.actions.len(), 10 + 2, "a fifth of the ten that were there");
 }
+
+/// A node that is being emptied, with what its removal displaces.
+fn emptying(cluster: &mut Cluster, node: &str) {
+    let removal = crate::memory::Removal {
+        pool: "cpu".into(),
+        uid: format!("uid-{node}").into(),
+        provider_id: format!("sim:///{node}").into(),
+        token: Default::default(),
+        mark: "m".into(),
+        mode: Default::default(),
+        release: false,
+        since: cluster.now,
+        deadline: cluster.now + Span::from_mins(15),
+        waits: false,
+        stopping: false,
+        displaces: Vec::new(),
+    };
+    cluster.memory.ledger.removals.insert(node.into(), removal);
+    let object = cluster.nodes.get_mut(node).expect("it is there");
+    object.spec.unschedulable = true;
+}
+
+#[test]
+fn what_a_removal_under_way_displaces_keeps_its_place() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.without_removal_budgets();
+    ["n1", "n2", "n3"].iter().for_each(|name| _ = cluster.node(name, "cpu"));
+    // Only one of the two fits on the third.
+    for (pod, node) in [("a", "n1"), ("b", "n2")] {
+        let pod = cluster.running(pod, node, &[("cpu", "1900m")]);
+        pod.metadata.owner_references = vec![crate::kube::OwnerReference {
+            kind: "ReplicaSet".into(),
+            name: "web".into(),
+            controller: true,
+            ..Default::default()
+        }];
+    }
+    cluster.running("c", "n3", &[("cpu", "1")]);
+    emptying(&mut cluster, "n1");
+    let plan = checked(&mut cluster);
+    assert_eq!(kept(&plan, "n2"), Some(UnsafeToRemove::NeededByGrant));
+    assert_eq!(plan.actions, []);
+}

@@ -7,11 +7,13 @@
 mod census;
 mod drain;
 mod holds;
+mod leaving;
 mod removal;
 mod wishes;
 
 pub(crate) use census::{StartingNode, starting_nodes};
 pub use drain::pod_block;
 pub(crate) use holds::holds_after;
+pub(crate) use leaving::{keep_room, still_to_leave};
 pub(crate) use removal::{Going, Removals, Weighing, Why, displaceable};
 pub(crate) use wishes::NodeWishes;

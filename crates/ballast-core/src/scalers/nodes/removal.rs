@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::grant::{Bins, Need, Rooms, Tier};
+use crate::grant::{Bins, Rooms};
 use crate::kube::Name;
 use crate::memory::Memory;
 use crate::plan::{Candidate, Limit, PodBlock, UnsafeToRemove};
@@ -17,6 +17,7 @@ use crate::units::{Money, Share, Span, Time};
 use super::census::is_young;
 use super::drain::pod_block;
 use super::holds::{Hold, holds};
+use super::leaving::{leave, still_to_leave};
 use super::wishes::NodeWishes;
 
 /// No more than this share of a pool or cluster is removed within a window, whatever a document says, unless it lifts the
@@ -176,11 +177,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
 
     /// Places all displaced pods on other nodes, or says which fits nowhere.
     fn place_elsewhere(&mut self, rank: usize, displaces: &[u32]) -> Result<(), UnsafeToRemove> {
-        let needs = displaced_needs(self.snapshot, displaces);
-        for (need, _) in &needs {
-            self.bins.leave(need.class, rank, need.count);
-        }
-        for (need, pod) in needs {
+        for (need, pod) in leave(self.bins, rank, displaces) {
             let is_modelled = need.class.unmodelled.is_empty();
             if !is_modelled || self.bins.place_on_nodes(&need, need.count) < need.count {
                 let pod = self.snapshot.pod(pod);
@@ -324,26 +321,6 @@ fn covering(snapshot: &Snapshot, class: u32) -> impl Iterator<Item = usize> {
     snapshot.budgets.iter().enumerate().filter(move |(_, entry)| covers(*entry)).map(|(at, _)| at)
 }
 
-/// What would have to find another place, by class: the first pod of each, and how many.
-fn displaced_needs<'s>(snapshot: &'s Snapshot, displaces: &[u32]) -> Vec<(Need<'s>, u32)> {
-    let mut by_class: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
-    for &pod in displaces.iter().filter(|&&pod| !snapshot.pod(pod).leaving) {
-        by_class.entry(snapshot.pod(pod).class).or_insert((pod, 0)).1 += 1;
-    }
-    let need = |(slot, (pod, count)): (u32, (u32, u32))| {
-        let class = snapshot.class(slot);
-        let constraint = snapshot.constraint(class.constraint);
-        let constraint_serial = snapshot.constraints.serial(class.constraint);
-        let (only_pool, tier, priority, gang, wish) = (None, Tier::Pending, 0, None, 0);
-        (Need { class, constraint, constraint_serial, only_pool, count, tier, priority, gang, wish }, pod)
-    };
-    let mut needs: Vec<(Need<'s>, u32)> = by_class.into_iter().map(need).collect();
-    needs.sort_by(|(a, first), (b, second)| {
-        a.order(b).then_with(|| snapshot.pod(*first).name.cmp(&snapshot.pod(*second).name))
-    });
-    needs
-}
-
 /// Classes that removals may displace: what is on nodes that little would have to leave.
 pub(crate) fn displaceable(snapshot: &Snapshot) -> impl Iterator<Item = &Class> {
     let mut classes = BTreeSet::new();
@@ -424,11 +401,16 @@ impl Budgets {
                 .map(|own| left(own, room.size_before, spent(own.window, Some(&pool.name))));
             own.unwrap_or(shared)
         });
-        Self {
+        let allowed = snapshot.budgets.values().map(|budget| budget.status.disruptions_allowed);
+        let mut budgets = Self {
             pools: pools.collect(),
             cluster: left(&rules.per_cluster, managed, spent(rules.per_cluster.window, None)),
-            disruptions: snapshot.budgets.values().map(|budget| budget.status.disruptions_allowed).collect(),
+            disruptions: allowed.collect(),
+        };
+        for (_, pods) in still_to_leave(snapshot, memory) {
+            budgets.disrupt(snapshot, &pods);
         }
+        budgets
     }
 
     fn bind(&self, pool: usize) -> Option<UnsafeToRemove> {
@@ -441,6 +423,10 @@ impl Budgets {
     fn spend(&mut self, snapshot: &Snapshot, pool: usize, displaces: &[u32]) {
         self.pools[pool] -= 1;
         self.cluster -= 1;
+        self.disrupt(snapshot, displaces);
+    }
+
+    fn disrupt(&mut self, snapshot: &Snapshot, displaces: &[u32]) {
         for &pod in displaces {
             for at in covering(snapshot, snapshot.pod(pod).class).collect::<Vec<_>>() {
                 self.disruptions[at] -= 1;
