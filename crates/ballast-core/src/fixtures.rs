@@ -227,6 +227,8 @@ impl Cluster {
                 self.budgets.iter().cloned().map(Object::PodDisruptionBudget).collect(),
             ),
         ];
+        let empty = [ObjectKind::PersistentVolume, ObjectKind::PersistentVolumeClaim, ObjectKind::DaemonSet];
+        all.extend(empty.map(|kind| listed(kind, Vec::new())));
         for name in self.pools.keys() {
             let own = self.instances.values().filter(|instance| instance.pool == *name).cloned();
             all.push(Observation {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{fatal, is_launch, is_removal, subject};
+use super::{fatal, is_launch, subject};
 use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{InstanceState, ObjectKind, Source};
@@ -63,12 +63,9 @@ fn whole(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNote>) {
 
 /// Promise 3, for growth: a need is only known when pods and nodes are.
 fn known(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNote>) {
-    let acts = plan.actions.iter().any(|action| is_launch(action) || is_removal(action));
+    let acts = !plan.actions.is_empty();
     for kind in [ObjectKind::Node, ObjectKind::Pod] {
-        let state = snapshot.sources.get(&Source::kubernetes(kind));
-        let trouble =
-            state.is_none_or(|state| state.trouble(plan.now, snapshot.policy.sources.max_age).is_some());
-        if acts && trouble {
+        if acts && snapshot.trouble(&Source::kubernetes(kind), plan.now).is_some() {
             notes.push(fatal(
                 3,
                 Subject::Cluster,
@@ -99,19 +96,28 @@ fn within(snapshot: &Snapshot, added: u32, nodes: u32, cost: Money, notes: &mut 
     }
 }
 
-/// Machines of a pool that are not off, counted one by one. What is under way counts until it has ended.
+/// Machines of a pool that are not off, counted one by one: by the provider's identity, by name where it is not known. What
+/// is under way counts until it has ended.
 pub(super) fn size(snapshot: &Snapshot, pool: &PoolEntry, memory: &Memory) -> u32 {
-    let mut names: BTreeSet<&Name> = BTreeSet::new();
+    let mut machines: BTreeSet<&str> = BTreeSet::new();
     for node in snapshot.nodes() {
         let own = node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name);
         if own && node.state != BaseState::Stopped {
-            names.insert(&node.name);
+            machines.insert(if node.provider_id().is_empty() { &node.name } else { node.provider_id() });
         }
     }
-    names.extend(pool.instances.values().filter(|i| i.state != InstanceState::Stopped).map(|i| &i.name));
+    let mut names: BTreeSet<&Name> = BTreeSet::new();
+    for instance in pool.instances.values().filter(|instance| instance.state != InstanceState::Stopped) {
+        let nameless = snapshot.node_with_id(&instance.id).is_none() && machines.contains(&*instance.name);
+        machines.insert(if nameless { &instance.name } else { &instance.id });
+        names.insert(&instance.name);
+    }
     let launches = memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
-    names.extend(launches.map(|(name, _)| name));
     let removals = memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == pool.name);
-    names.extend(removals.map(|(name, _)| name));
-    names.len() as u32
+    let under_way = launches.map(|(name, launch)| (name, &launch.provider_id));
+    let under_way = under_way.chain(removals.map(|(name, removal)| (name, &removal.provider_id)));
+    let unseen = |(name, id): &(&Name, &Name)| {
+        !names.contains(name) && !machines.contains(&***id) && !machines.contains(&***name)
+    };
+    (machines.len() + under_way.filter(unseen).count()) as u32
 }

@@ -2,7 +2,10 @@
 //! break. It shares no code with the planner beyond the snapshot; a fatal note stops the plan.
 
 mod growth;
+mod release;
 mod removal;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 
@@ -18,6 +21,7 @@ pub fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan) -> Vec<PromiseNo
     reasons(plan, &mut notes);
     growth::check(snapshot, memory, plan, &mut notes);
     removal::check(snapshot, memory, plan, &mut notes);
+    release::check(snapshot, plan, &mut notes);
     notes
 }
 
@@ -32,6 +36,12 @@ fn identities(plan: &Plan, notes: &mut Vec<PromiseNote>) {
                 subject.clone(),
                 format!("{} is the target of two actions", action.target.name),
             ));
+        }
+        if action.kind == ActionKind::ReleaseInstance
+            && (action.target.provider_id.is_empty() || action.precondition.token.is_empty())
+        {
+            let message = format!("{} is let go without its identity", action.target.name);
+            notes.push(fatal(2, subject.clone(), message));
         }
         if is_removal(action) {
             let named = !action.target.provider_id.is_empty() && !action.target.uid.is_empty();

@@ -35,12 +35,9 @@ fn known(snapshot: &Snapshot, plan: &Plan, going: &[&Action], notes: &mut Vec<Pr
     sources.extend(going.iter().map(|action| Source::instances(&action.target.pool)));
     sources.sort();
     sources.dedup();
-    for source in sources {
-        let state = snapshot.sources.get(&source);
-        if state.is_none_or(|state| state.trouble(plan.now, snapshot.policy.sources.max_age).is_some()) {
-            let message = format!("{:?} {} is not known, yet the plan removes", source.kind, source.name);
-            notes.push(fatal(3, Subject::Cluster, message));
-        }
+    for source in sources.iter().filter(|source| snapshot.trouble(source, plan.now).is_some()) {
+        let message = format!("{:?} {} is not known, yet the plan removes", source.kind, source.name);
+        notes.push(fatal(3, Subject::Cluster, message));
     }
 }
 
@@ -177,13 +174,10 @@ fn feasible(snapshot: &Snapshot, going: &[&Action], notes: &mut Vec<PromiseNote>
 
 fn disruptions(snapshot: &Snapshot, moved: &[&PodEntry], notes: &mut Vec<PromiseNote>) {
     for ((namespace, name), budget) in &snapshot.budgets {
-        let Some(selector) = &budget.spec.selector else { continue };
-        let covers = |pod: &&&PodEntry| {
-            pod.namespace == *namespace && selector.matches(&snapshot.class(pod.class).key.labels)
-        };
+        let covers = |pod: &&&PodEntry| snapshot.class(pod.class).key.is_covered_by(budget);
         let hit = moved.iter().filter(covers).count() as i64;
-        if hit > budget.status.disruptions_allowed.max(0) {
-            let allowed = budget.status.disruptions_allowed;
+        let allowed = budget.allows();
+        if hit > allowed {
             let message = format!("{hit} pods of budget {namespace}/{name} would go, {allowed} may");
             notes.push(fatal(11, Subject::Cluster, message));
         }

@@ -75,8 +75,10 @@ impl Executor {
                 }
             }
             Receipt::NeverJoined => {
+                // Launches of one batch that all come to nothing are one strike, not many in a row.
+                let of_a_batch = self.memory.ledger.is_backed_off(&launch.pool, now);
                 let strikes = self.memory.ledger.strikes.entry(launch.pool.clone()).or_default();
-                *strikes = strikes.saturating_add(1);
+                *strikes = strikes.saturating_add(u32::from(!of_a_batch));
                 let quarantined = *strikes >= STRIKES_FOR_POOL;
                 self.memory.ledger.note_failure(place_of(launch), ErrorClass::Transient, now);
                 if quarantined && !launch.zone.is_empty() {

@@ -169,13 +169,14 @@ impl Room {
         // once.
         let launches = memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
         let removals = memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == pool.name);
-        let is_seen = |name: &Name| match snapshot.node_named(name) {
+        let is_seen = |(name, id): &(&Name, &Name)| match snapshot.node_of_instance(id, name) {
             Some(node) => node.state != BaseState::Stopped,
-            None => pool.states.get(name).is_some_and(|state| *state != InstanceState::Stopped),
+            None => pool.state_of(id, name).is_some_and(|state| state != InstanceState::Stopped),
         };
         let rising = launches.clone().count() as u32;
-        let under_way = launches.map(|(name, _)| name).chain(removals.map(|(name, _)| name));
-        let unseen = under_way.filter(|name| !is_seen(name)).count() as u32;
+        let under_way = launches.map(|(name, launch)| (name, &launch.provider_id));
+        let under_way = under_way.chain(removals.map(|(name, removal)| (name, &removal.provider_id)));
+        let unseen = under_way.filter(|machine| !is_seen(machine)).count() as u32;
         let stopped =
             pool.stopped.iter().filter(|id| !launching(&pool.instances[*id].name)).cloned().collect();
         let (min, max) = spec.range_at(now);
@@ -230,9 +231,7 @@ fn closed(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory, now: Time) -> 
         return Some(SkipReason::Quarantined { strikes });
     }
     let source = crate::observation::Source::instances(&pool.name);
-    let state = snapshot.sources.get(&source);
-    let unknown = state.is_none_or(|state| state.trouble(now, policy.sources.max_age).is_some());
-    unknown.then_some(SkipReason::Unknown)
+    snapshot.trouble(&source, now).map(|_| SkipReason::Unknown)
 }
 
 fn per_minute(policy: &ClusterPolicySpec, memory: &Memory, managed: i64, now: Time) -> i64 {

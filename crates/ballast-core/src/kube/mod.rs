@@ -53,6 +53,9 @@ pub struct Meta {
     /// Version of the object, opaque; the precondition of every write.
     #[serde(skip_serializing_if = "str_is_empty")]
     pub resource_version: Name,
+    /// Counts changes of the spec.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generation: Option<i64>,
     /// Labels, shared between pods of one template.
     #[serde(skip_serializing_if = "labels_are_empty")]
     pub labels: Arc<Labels>,

@@ -16,6 +16,18 @@ pub struct PodDisruptionBudget {
     pub status: PdbStatus,
 }
 
+impl PodDisruptionBudget {
+    /// How many pods may be disrupted now. A status that speaks of an older spec says nothing: none may.
+    pub fn allows(&self) -> i64 {
+        let spoken_of = self.status.observed_generation.unwrap_or(i64::MAX);
+        if spoken_of < self.metadata.generation.unwrap_or(0) {
+            0
+        } else {
+            self.status.disruptions_allowed.max(0)
+        }
+    }
+}
+
 /// Which pods a budget covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

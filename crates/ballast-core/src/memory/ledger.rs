@@ -189,9 +189,19 @@ impl Ledger {
         self.back_off.iter().filter(concerns).find(|entry| now < entry.until)
     }
 
-    /// Notes a failed launch: waits grow twofold, spread by the place's own name so that pools do not retry in step.
+    /// Whether launches wait after a failure anywhere in a pool.
+    pub fn is_backed_off(&self, pool: &str, now: Time) -> bool {
+        self.back_off.iter().any(|entry| &*entry.key.pool == pool && now < entry.until)
+    }
+
+    /// Notes a failed launch: waits grow twofold, spread by the place's own name so that pools do not retry in step. What
+    /// fails while a wait holds was begun before it, with the one that brought it about: it is no failure more in a row.
     pub fn note_failure(&mut self, key: BackOffKey, class: ErrorClass, now: Time) {
         let failures = match self.back_off.iter().position(|entry| entry.key == key) {
+            Some(at) if now < self.back_off[at].until => {
+                self.back_off[at].class = class;
+                return;
+            }
             Some(at) => self.back_off.remove(at).failures.saturating_add(1),
             None => 1,
         };
@@ -265,4 +275,26 @@ fn spread_of(key: &BackOffKey, failures: u32) -> u32 {
         hash = (hash ^ u32::from(byte)).wrapping_mul(16_777_619);
     }
     hash % 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_of_one_batch_are_one_in_a_row() {
+        let mut ledger = Ledger::default();
+        let key = BackOffKey { pool: "cpu".into(), ..BackOffKey::default() };
+        let mut fail = |now: Time| {
+            ledger.note_failure(key.clone(), ErrorClass::StockOut, now);
+            (ledger.back_off[0].failures, ledger.back_off[0].until)
+        };
+        let (_, until) = fail(Time::ZERO);
+        for _ in 0..10 {
+            assert_eq!(fail(Time::from_secs(1)), (1, until));
+        }
+        let (failures, later) = fail(until);
+        assert_eq!(failures, 2);
+        assert!(later > until + BACK_OFF_FIRST);
+    }
 }

@@ -250,6 +250,8 @@ pub enum SourceTrouble {
     Failed(ErrorClass),
     /// Its answer is too old.
     Stale(Span),
+    /// Its answer is from the future.
+    Ahead(Span),
     /// It shrank suddenly and no second look has agreed yet.
     SuddenlyShrunk,
 }
@@ -420,6 +422,10 @@ pub enum PodBlock {
     System,
     /// A disruption budget allows none.
     DisruptionBudget,
+    /// More than one disruption budget covers it, or may: the eviction API then refuses.
+    SeveralBudgets,
+    /// Its volume claims or their volumes are not known, and so where else it could go.
+    VolumeUnknown,
     /// A member of a running gang.
     GangMember,
     /// It shall run to its end.

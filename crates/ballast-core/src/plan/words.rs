@@ -82,6 +82,7 @@ impl fmt::Display for SourceTrouble {
             Self::NotSynced => f.write_str("has not answered yet"),
             Self::Failed(class) => write!(f, "failed ({class})"),
             Self::Stale(age) => write!(f, "last answered {} ago", age.rounded()),
+            Self::Ahead(by) => write!(f, "gave an answer from {} in the future", by.rounded()),
             Self::SuddenlyShrunk => f.write_str("shrank suddenly and no second look has agreed yet"),
         }
     }
@@ -316,6 +317,10 @@ impl fmt::Display for PodBlock {
             Self::LocalStorage => "has local data",
             Self::System => "is a system pod without a disruption budget",
             Self::DisruptionBudget => "is covered by a disruption budget that allows none",
+            Self::SeveralBudgets => {
+                "is covered by several disruption budgets, and the eviction API then refuses"
+            }
+            Self::VolumeUnknown => "has volumes that are not known, and so where else it could go",
             Self::GangMember => "is a member of a running gang",
             Self::OnCompletion => "shall run to its end",
             Self::Starting => "was bound a moment ago",

@@ -49,7 +49,7 @@ pub(super) fn launches(
         let zone = pool.templates[bin.template as usize].zone.clone();
         let make = bin.capacity == Capacity::Creatable;
         let token: Name = loop {
-            number += 1;
+            number = number.wrapping_add(1);
             let token: Name = format!("{}-{number}", pool.name).into();
             // Someone may have used such a name before us.
             if !pool.states.contains_key(&token) && snapshot.node_named(&token).is_none() {

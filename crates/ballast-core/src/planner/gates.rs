@@ -1,7 +1,7 @@
 //! Gates: what may be done at all, given what is known, what is paused and what is unwell.
 
 use crate::observation::{ObjectKind, Source};
-use crate::plan::{Hold, HoldReason, Report, SourceTrouble, Subject};
+use crate::plan::{Hold, HoldReason, Report, Subject};
 use crate::policy::Mode;
 use crate::snapshot::{BaseState, PoolEntry, Snapshot};
 use crate::units::Time;
@@ -19,11 +19,7 @@ pub(super) struct Gates {
 impl Gates {
     pub(super) fn judge(snapshot: &Snapshot, now: Time, report: &mut Report) -> Self {
         let policy = &snapshot.policy;
-        let trouble = |source: &Source| match snapshot.sources.get(source) {
-            Some(state) => state.trouble(now, policy.sources.max_age),
-            None => Some(SourceTrouble::NotSynced),
-        };
-        let mut known = |subject: Subject, source: Source| match trouble(&source) {
+        let mut known = |subject: Subject, source: Source| match snapshot.trouble(&source, now) {
             Some(why) => {
                 let source = format!("{:?}/{}", source.kind, source.name);
                 report.holds.push(Hold {

@@ -11,6 +11,8 @@ mod relations_tests;
 mod say;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_staying;
 
 use crate::grant::{Bins, Scratch as Bench, Terms, elastic};
 use crate::memory::{History, Memory};
@@ -58,7 +60,8 @@ pub fn plan_with(
     let gates = Gates::judge(snapshot, now, &mut report);
     if gates.blind {
         report.next_look = Some(now + PERIOD);
-        return (empty(now, report), memory.history.clone());
+        let history = History { idle_since: Default::default(), ..memory.history.clone() };
+        return (empty(now, report), history);
     }
     let wishes = scratch.wishes.bring_up_to_date(snapshot);
     let needs = wishes.needs(snapshot);
@@ -87,9 +90,10 @@ pub fn plan_with(
     let nodeless = actions::nodeless(snapshot, memory, now);
     let releases = actions::releases(snapshot, &nodeless, &gates.held_pools, now);
     let elastic_grants = elastic::serve(&mut bins, &elastic);
+    // What is not weighed is not seen to be idle: its time begins anew, so that nothing goes all at once after an outage.
     let mut removals = match gates.removals {
         true => Weighing::new(&mut bins, &mut rooms, memory, now, &wishes, &gates.held_pools).run(),
-        false => Removals { idle_since: memory.history.idle_since.clone(), ..Removals::default() },
+        false => Removals::default(),
     };
     let stops = actions::stops(snapshot, &removals, now);
     if bins.trial.steps_left == 0 {
@@ -98,7 +102,8 @@ pub fn plan_with(
     report.waiting = said.waiting.clone();
     report.skipped = placed.skipped.clone();
     report.infeasible = placed.infeasible.clone();
-    report.unmodelled = said.unmodelled.clone();
+    let unknown = (!said.launches.is_empty()).then(|| say::unknown_daemons(snapshot, now)).flatten();
+    report.unmodelled = said.unmodelled.iter().cloned().chain(unknown).collect();
     removals.idle_since.extend(nodeless);
     report.trace.extend(removals.candidates.into_iter().map(Step::Candidate));
     report.next_look = Some(next_look(memory, now, removals.next_at));

@@ -6,6 +6,7 @@ use super::actions::{self, Numbering};
 use super::place::Placed;
 use crate::grant::{Bins, Capacity, Grant, Need, NewBin, Place, Placement, Tier};
 use crate::kube::Name;
+use crate::observation::{ObjectKind, Source};
 use crate::plan::{Action, Shared, Unmodelled, Waiting, WaitingOn};
 use crate::scalers::nodes::NodeWishes;
 use crate::snapshot::Snapshot;
@@ -180,4 +181,11 @@ fn unmodelled(snapshot: &Snapshot) -> Vec<Unmodelled> {
         }
     }
     found.into_iter().map(|(feature, (count, example))| Unmodelled { feature, count, example }).collect()
+}
+
+/// New nodes may turn out smaller than they were planned where it is not known what runs on every node.
+pub(super) fn unknown_daemons(snapshot: &Snapshot, now: Time) -> Option<Unmodelled> {
+    snapshot.trouble(&Source::kubernetes(ObjectKind::DaemonSet), now)?;
+    let example = snapshot.pools.first().map(|pool| pool.name.clone()).unwrap_or_default();
+    Some(Unmodelled { feature: "daemons on new nodes".into(), count: snapshot.pools.len() as u32, example })
 }

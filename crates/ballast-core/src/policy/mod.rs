@@ -25,7 +25,6 @@ pub use metric_scaler::{
 pub use ray_scaler::{
     Gcs, RayDefaults, RayDrain, RayGroup, RayLaunch, RayRules, RayScalerSpec, UpscalingMode,
 };
-pub use schedule::{Cron, CronError, LONGEST_WINDOW_DAYS, offset_minutes};
 pub use spark_pool::{
     Fence, MasterKind, PodPlacement, PodResources, Shuffle, SparkAccess, SparkMaster, SparkPoolSpec,
     SparkWindow, SparkWorkers,

@@ -58,10 +58,13 @@ pub enum Request {
         /// The launch token.
         token: Name,
     },
-    /// Reads a node and its pods past every cache.
+    /// Reads a node and its pods past every cache. It is the one that bears the provider's identity, whatever its name; where
+    /// none does, the one of the name, unless that bears another identity. Only if there is neither is it `NotFound`.
     ReadNode {
         /// Its name.
         name: Name,
+        /// The provider's identity of its instance; empty where only the name is known.
+        provider_id: Name,
     },
     /// Marks a node unschedulable as ours. One that is cordoned already without this very mark is a `Conflict`: it is
     /// somebody else's cordon. The mark and the cordon are one write.
@@ -123,6 +126,8 @@ pub enum Reply {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveNode {
+    /// Its name.
+    pub name: Name,
     /// Its identity.
     pub uid: Name,
     /// Cordoned.

@@ -53,7 +53,7 @@ impl Uncordon {
         self.asked = true;
         let name = self.name.clone();
         Next::Request(match &self.seen {
-            None => Request::ReadNode { name },
+            None => Request::ReadNode { name, provider_id: Name::default() },
             Some((uid, mark)) => Request::Uncordon { name, uid: uid.clone(), mark: mark.clone() },
         })
     }

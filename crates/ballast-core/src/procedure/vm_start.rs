@@ -46,7 +46,7 @@ enum Phase {
     /// Looks at the node until it is ready.
     Join,
     /// Takes our own cordon off.
-    Uncordon { uid: Name, mark: Name },
+    Uncordon { node: Name, uid: Name, mark: Name },
 }
 
 impl VmStart {
@@ -130,9 +130,9 @@ impl VmStart {
                 id: self.id.clone(),
                 token: self.token.clone(),
             },
-            Phase::Join => Request::ReadNode { name: self.name.clone() },
-            Phase::Uncordon { uid, mark } => {
-                Request::Uncordon { name: self.name.clone(), uid: uid.clone(), mark: mark.clone() }
+            Phase::Join => Request::ReadNode { name: self.name.clone(), provider_id: self.id.clone() },
+            Phase::Uncordon { node, uid, mark } => {
+                Request::Uncordon { name: node.clone(), uid: uid.clone(), mark: mark.clone() }
             }
         })
     }
@@ -242,8 +242,8 @@ impl VmStart {
     fn looked_at_node(&mut self, now: Time, reply: &Reply) -> Next {
         match reply {
             Reply::Node(LiveNode { ready: true, mark, .. }) if mark.is_empty() => Next::Done(Receipt::Joined),
-            Reply::Node(LiveNode { ready: true, mark, uid, .. }) => {
-                self.phase = Phase::Uncordon { uid: uid.clone(), mark: mark.clone() };
+            Reply::Node(LiveNode { ready: true, name, mark, uid, .. }) => {
+                self.phase = Phase::Uncordon { node: name.clone(), uid: uid.clone(), mark: mark.clone() };
                 self.go(now)
             }
             _ => {

@@ -6,7 +6,7 @@ mod request;
 
 pub use gpu::{GPU_WHOLE_MILLI, GpuDevices, GpuNeed};
 pub use names::{Dimension, ResourceNames, is_gpu};
-pub use request::{amounts_of, gpu_need, pod_requests};
+pub use request::{amounts_of, pod_requests};
 
 use std::ops::{Index, IndexMut};
 

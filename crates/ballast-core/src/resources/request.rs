@@ -22,7 +22,7 @@ const GPU_MILLI_RESOURCE: &str = "ballast.dev/gpu-milli";
 /// Requests by name: CPU in thousandths, all else in units.
 type Amounts = BTreeMap<Name, i64>;
 
-/// What a pod asks for: the vector, its GPUs, and the names that have no dimension.
+/// What a pod asks for: the vector, its GPUs, and what of it the model does not know.
 pub fn pod_requests(
     spec: &PodSpec,
     meta: &Meta,
@@ -33,16 +33,21 @@ pub fn pod_requests(
     let mut unmodelled = Vec::new();
     vector[Resources::PODS] = 1;
     for (name, &amount) in &amounts {
-        if &**name == GPU_MILLI_RESOURCE {
+        // A pod is one pod, whatever it asks for.
+        if matches!(&**name, GPU_MILLI_RESOURCE | "pods") {
             continue;
         }
         match names.intern(name) {
             Dimension::At(dimension) => vector[dimension] = amount,
             Dimension::Gpu => {}
-            Dimension::Unmodelled => unmodelled.push(name.clone()),
+            Dimension::Unmodelled => unmodelled.push(format!("resource {name}").into()),
         }
     }
-    let gpu = gpu_need(&amounts, meta);
+    let share = share_of(&amounts, meta).unwrap_or_else(|unreadable| {
+        unmodelled.push(format!("annotation {unreadable}").into());
+        0
+    });
+    let gpu = gpu_need(&amounts, share);
     match gpu {
         GpuNeed::None => {}
         GpuNeed::Whole(count) => vector[Resources::GPU_WHOLE] = i64::from(count),
@@ -51,13 +56,15 @@ pub fn pod_requests(
     (vector, gpu, unmodelled)
 }
 
-/// What a pod needs of GPUs: a share by annotation or resource, else whole devices.
-pub fn gpu_need(amounts: &BTreeMap<Name, i64>, meta: &Meta) -> GpuNeed {
-    let whole: i64 = amounts.iter().filter(|(name, _)| is_gpu(name)).map(|(_, &count)| count).sum();
-    let share = share_of(amounts, meta).filter(|&milli| 0 < milli && milli < 1000);
+/// What a pod needs of GPUs: whole devices, or a share in thousandths of one.
+fn gpu_need(amounts: &Amounts, share: i64) -> GpuNeed {
+    let counts = amounts.iter().filter(|(name, _)| is_gpu(name)).map(|(_, &count)| count);
+    let whole = counts.fold(0, i64::saturating_add);
     match share {
-        Some(milli) if whole <= 1 => GpuNeed::Share(milli as u16),
+        1..1000 if whole <= 1 => GpuNeed::Share(share as u16),
         _ if whole > 0 => GpuNeed::Whole(whole.min(i64::from(u8::MAX)) as u8),
+        // A share that is no part of a device is so many devices.
+        1000.. => GpuNeed::Whole((share / 1000).min(i64::from(u8::MAX)) as u8),
         _ => GpuNeed::None,
     }
 }
@@ -79,15 +86,17 @@ pub fn amounts_of(requests: &Resources, gpu: GpuNeed, names: &ResourceNames) -> 
     amounts
 }
 
-fn share_of(amounts: &Amounts, meta: &Meta) -> Option<i64> {
+/// The share of a GPU in thousandths, 0 where none is asked for; the annotation that says so where it cannot be read.
+fn share_of(amounts: &Amounts, meta: &Meta) -> Result<i64, &'static str> {
     if let Some(&milli) = amounts.get(GPU_MILLI_RESOURCE) {
-        return Some(milli);
+        return Ok(milli);
     }
     if let Some(milli) = meta.annotation(GPU_MILLI_ANNOTATION) {
-        return milli.parse().ok();
+        return milli.parse().ok().filter(|&milli: &i64| milli >= 0).ok_or(GPU_MILLI_ANNOTATION);
     }
-    let fraction: f64 = meta.annotation(GPU_FRACTION_ANNOTATION)?.parse().ok()?;
-    Some((fraction * 1000.0).round() as i64)
+    let Some(fraction) = meta.annotation(GPU_FRACTION_ANNOTATION) else { return Ok(0) };
+    let fraction = fraction.parse().ok().filter(|fraction: &f64| fraction.is_finite() && *fraction >= 0.0);
+    fraction.map(|fraction| (fraction * 1000.0).round() as i64).ok_or(GPU_FRACTION_ANNOTATION)
 }
 
 fn total(spec: &PodSpec) -> Amounts {
@@ -195,5 +204,35 @@ mod tests {
         assert_eq!(need(&meta), GpuNeed::Whole(1));
         meta.annotations = std::sync::Arc::new([(GPU_MILLI_ANNOTATION.into(), "460".into())].into());
         assert_eq!(need(&meta), GpuNeed::Share(460));
+    }
+
+    #[test]
+    fn a_share_that_is_a_whole_device_or_cannot_be_read_is_not_none() {
+        let need = |annotation: &str, value: &str| {
+            let annotations = std::sync::Arc::new([(annotation.into(), value.into())].into());
+            let meta = Meta { annotations, ..Meta::default() };
+            let (_, gpu, unmodelled) =
+                pod_requests(&PodSpec::default(), &meta, &mut ResourceNames::default());
+            (gpu, unmodelled.len())
+        };
+        assert_eq!(need(GPU_FRACTION_ANNOTATION, "0.5"), (GpuNeed::Share(500), 0));
+        assert_eq!(need(GPU_FRACTION_ANNOTATION, "1"), (GpuNeed::Whole(1), 0));
+        assert_eq!(need(GPU_MILLI_ANNOTATION, "2000"), (GpuNeed::Whole(2), 0));
+        for (annotation, value) in [
+            (GPU_FRACTION_ANNOTATION, "half"),
+            (GPU_FRACTION_ANNOTATION, "NaN"),
+            (GPU_MILLI_ANNOTATION, "-1"),
+        ] {
+            assert_eq!(need(annotation, value), (GpuNeed::None, 1), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_pod_is_one_pod_whatever_it_asks_for() {
+        let mut container = container("1", false);
+        container.resources.requests.insert("pods".into(), "0".parse().unwrap());
+        let spec = PodSpec { containers: vec![container], ..Default::default() };
+        let (vector, ..) = pod_requests(&spec, &Meta::default(), &mut ResourceNames::default());
+        assert_eq!(vector[Resources::PODS], 1);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::kube::{LabelSelector, Labels, Meta, Name, PodAffinityTerm, PodSpec};
+use crate::kube::{LabelSelector, Labels, Meta, Name, PodAffinityTerm, PodDisruptionBudget, PodSpec};
 use crate::resources::{GpuNeed, Resources};
 use crate::units::Quantity;
 
@@ -45,10 +45,12 @@ pub struct Class {
     pub relations: Relations,
     /// What removal of one means.
     pub traits: Traits,
-    /// Requested resource names that the model has no place for.
+    /// What it asks for that the model has no place for, in words.
     pub unmodelled: Vec<Name>,
     /// Claims whose volumes tie it to a place.
     pub claims: Vec<Name>,
+    /// One of the claims or its volume has not been seen: where it can go is known only if all there are have been told of.
+    pub misses_volumes: bool,
 }
 
 /// A gang: so many members, all or none.
@@ -216,7 +218,8 @@ impl ClassKey {
     pub fn traits(&self) -> Traits {
         let kind = self.owner.as_ref().map(|(kind, _)| &**kind);
         let safe = self.annotation("cluster-autoscaler.kubernetes.io/safe-to-evict");
-        let says = |key: &str| self.annotation(key).is_some_and(|value| value == "true");
+        // Karpenter takes a duration as well as `true`.
+        let says = |key: &str| self.annotation(key).is_some_and(|value| value != "false");
         Traits {
             daemon: kind == Some("DaemonSet"),
             mirror: kind == Some("Node") || self.annotation(MIRROR_ANNOTATION).is_some(),
@@ -239,6 +242,30 @@ impl ClassKey {
                 .and_then(|cost| cost.parse().ok())
                 .unwrap_or(0),
         }
+    }
+
+    /// Whether a disruption budget covers its pods, or may cover one of them: what it says of labels that differ from pod to
+    /// pod is not held against it.
+    pub fn is_covered_by(&self, budget: &PodDisruptionBudget) -> bool {
+        let Some(selector) = &budget.spec.selector else { return false };
+        if budget.metadata.namespace != self.namespace {
+            return false;
+        }
+        let own = |key: &Name| OWN_LABELS.contains(&&**key);
+        let speaks_of_own =
+            selector.match_labels.keys().chain(selector.match_expressions.iter().map(|e| &e.key)).any(own);
+        if !speaks_of_own || !self.has_own_labels() {
+            return selector.matches(&self.labels);
+        }
+        let mut shared = selector.clone();
+        shared.match_labels.retain(|key, _| !own(key));
+        shared.match_expressions.retain(|expression| !own(&expression.key));
+        shared.matches(&self.labels)
+    }
+
+    /// Whether its controller gives each pod labels of its own.
+    fn has_own_labels(&self) -> bool {
+        self.owner.as_ref().is_some_and(|(kind, _)| matches!(&**kind, "StatefulSet" | "Job"))
     }
 
     /// Required relations to other pods.

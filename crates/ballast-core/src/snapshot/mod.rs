@@ -16,6 +16,8 @@ mod stamp;
 mod store;
 mod store_nodes;
 mod store_pods;
+#[cfg(test)]
+mod tests;
 mod unmodelled;
 
 pub(crate) use changes::{Changes, NodeChange};
@@ -38,6 +40,7 @@ use crate::kube::{
     DaemonSet, Name, PersistentVolume, PersistentVolumeClaim, Phase, PodDisruptionBudget, PriorityClass,
 };
 use crate::observation::Source;
+use crate::plan::SourceTrouble;
 use crate::policy::ClusterPolicySpec;
 use crate::resources::ResourceNames;
 use crate::units::Time;
@@ -68,6 +71,8 @@ pub struct Snapshot {
     pub(crate) changes: Changes,
     pub(crate) nodes: Vec<NodeEntry>,
     pub(crate) node_slots: FxHashMap<Name, u32>,
+    /// Slots by the provider's identity of the node's instance.
+    pub(crate) node_ids: FxHashMap<Name, u32>,
     /// Slots of the nodes that are there, in order of their names.
     pub(crate) order: Vec<u32>,
     /// Place of each slot in `order`.
@@ -138,6 +143,26 @@ impl Snapshot {
         let slot = *self.node_slots.get(name)?;
         let entry = &self.nodes[slot as usize];
         entry.node.is_some().then_some(entry)
+    }
+
+    /// What is wrong with a source now.
+    pub fn trouble(&self, source: &Source, now: Time) -> Option<SourceTrouble> {
+        match self.sources.get(source) {
+            Some(state) => state.trouble(now, self.policy.sources.max_age),
+            None => Some(SourceTrouble::NotSynced),
+        }
+    }
+
+    /// The node of an instance: the one that bears its identity, else one of its name that bears none.
+    pub fn node_of_instance(&self, id: &str, name: &str) -> Option<&NodeEntry> {
+        let named = || self.node_named(name).filter(|node| node.provider_id().is_empty());
+        self.node_with_id(id).or_else(named)
+    }
+
+    /// The node that bears an identity of the provider.
+    pub fn node_with_id(&self, id: &str) -> Option<&NodeEntry> {
+        let entry = &self.nodes[*self.node_ids.get(id)? as usize];
+        (entry.provider_id() == id).then_some(entry)
     }
 
     /// The place of a slot in the order of names; [`NONE`] where the node is not there.

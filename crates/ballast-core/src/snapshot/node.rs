@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::kube::{Name, Node};
 use crate::resources::{Dimension, GpuDevices, ResourceNames, Resources, is_gpu};
 
+use crate::units::Time;
+
 use super::constraint::Profile;
 
 /// The annotation by which Ballast marks a cordon as its own.
@@ -89,10 +91,12 @@ impl NodeEntry {
         self.state == BaseState::Ready
     }
 
-    /// What is free, the GPU dimensions summed up from the devices.
+    /// What is free, the GPU dimensions summed up from the devices. Where more is asked for than there is, nothing is free,
+    /// but a pod that asks for none of it may still come, as with the scheduler.
     pub fn free(&self) -> Resources {
         let mut free = self.allocatable;
         free.subtract(&self.requested, 1);
+        free.max_with(&Resources::ZERO);
         free[Resources::GPU_WHOLE] = self.gpus.wholly_free();
         free[Resources::GPU_SHARE] = self.gpus.greatest_share();
         free
@@ -105,8 +109,12 @@ impl NodeEntry {
 
     /// How much of it is asked for by what would have to go elsewhere, in thousandths: the greatest of CPU, memory, GPU.
     pub fn utilisation_milli(&self) -> u32 {
-        let share =
-            |used: i64, all: i64| if all > 0 { (used.max(0) as i128 * 1000 / all as i128) as u32 } else { 0 };
+        let share = |used: i64, all: i64| match used.max(0) {
+            0 => 0,
+            // Devices that are in use and not offered any more are not unused.
+            _ if all <= 0 => u32::MAX,
+            used => u32::try_from(i128::from(used) * 1000 / i128::from(all)).unwrap_or(u32::MAX),
+        };
         let gpus = self.gpus.count() as i64 * 1000;
         share(self.movable[Resources::CPU], self.allocatable[Resources::CPU])
             .max(share(self.movable[Resources::MEMORY], self.allocatable[Resources::MEMORY]))
@@ -127,6 +135,16 @@ impl NodeEntry {
     /// The node's identity; empty while unseen.
     pub fn uid(&self) -> Name {
         self.node.as_ref().map(|node| node.metadata.uid.clone()).unwrap_or_default()
+    }
+
+    /// The provider's identity of its instance; empty while unseen or not told.
+    pub fn provider_id(&self) -> &str {
+        self.node.as_ref().map_or("", |node| &node.spec.provider_id)
+    }
+
+    /// When it was made.
+    pub fn created(&self) -> Option<Time> {
+        self.node.as_ref()?.metadata.creation_timestamp
     }
 
     /// The value of one of its labels.

@@ -13,7 +13,7 @@ use crate::resources::{GpuDevices, ResourceNames, Resources, pod_requests};
 
 use super::class::{HostPort, host_ports};
 use super::constraint::{Constraint, GPU_MODEL_LABELS, Profile};
-use super::node::{BaseState, NodeEntry, offered};
+use super::node::{BaseState, offered};
 
 /// The label of a node's zone.
 pub const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
@@ -26,6 +26,9 @@ pub const POOL_LABEL: &str = "ballast.dev/pool";
 /// What a kubelet allows when nobody says otherwise.
 const DEFAULT_PODS: i64 = 110;
 
+/// Instances by identity, in its order.
+pub(crate) type Instances = IndexMap<Name, Instance, FxBuildHasher>;
+
 /// A pool.
 #[derive(Clone, Debug)]
 pub struct PoolEntry {
@@ -36,7 +39,7 @@ pub struct PoolEntry {
     /// What a new node would look like, one for each zone.
     pub templates: Vec<Template>,
     /// Its instances by identity, in order.
-    pub instances: IndexMap<Name, Instance, FxBuildHasher>,
+    pub instances: Instances,
     /// States of its instances by name.
     pub states: FxHashMap<Name, InstanceState>,
     /// Identities of the instances that are off, in order of their names.
@@ -132,23 +135,30 @@ impl PoolEntry {
         self.templates.iter().position(of).unwrap_or(0) as u32
     }
 
-    /// Sorts the instances into those that are off and those that are up without being a node.
-    pub(super) fn sort_instances(&mut self, slots: &FxHashMap<Name, u32>, nodes: &[NodeEntry]) {
-        let is_node = |instance: &Instance| {
-            slots.get(&instance.name).is_some_and(|&slot| nodes[slot as usize].node.is_some())
-        };
-        let by_name = |ids: Vec<(Name, Name)>| {
-            let mut ids = ids;
-            ids.sort();
-            ids.into_iter().map(|(_, id)| id).collect()
-        };
-        let named = |instance: &Instance| (instance.name.clone(), instance.id.clone());
-        let off = |instance: &&Instance| instance.state == InstanceState::Stopped;
+    /// The state of an instance: of the one with this identity, else of the one of this name.
+    pub(crate) fn state_of(&self, id: &str, name: &str) -> Option<InstanceState> {
+        let known = self.instances.get(id).map(|instance| instance.state);
+        known.or_else(|| self.states.get(name).copied())
+    }
+
+    /// Sorts the instances into those that are off and those that are up without being a node; `is_node` tells it of each.
+    pub(super) fn sort_instances(&mut self, is_node: &[bool]) {
         self.states =
             self.instances.values().map(|instance| (instance.name.clone(), instance.state)).collect();
-        self.stopped = by_name(self.instances.values().filter(off).map(named).collect());
-        self.nodeless =
-            by_name(self.instances.values().filter(|i| !off(i) && !is_node(i)).map(named).collect());
+        let (mut stopped, mut nodeless) = (Vec::new(), Vec::new());
+        for (instance, is_node) in self.instances.values().zip(is_node) {
+            let named = (instance.name.clone(), instance.id.clone());
+            if instance.state == InstanceState::Stopped {
+                stopped.push(named);
+            } else if !is_node {
+                nodeless.push(named);
+            }
+        }
+        let by_name = |mut ids: Vec<(Name, Name)>| {
+            ids.sort_unstable();
+            ids.into_iter().map(|(_, id)| id).collect()
+        };
+        (self.stopped, self.nodeless) = (by_name(stopped), by_name(nodeless));
     }
 
     /// Works out the templates anew: they depend on the daemon sets.
@@ -186,8 +196,9 @@ impl PoolEntry {
         free[Resources::GPU_WHOLE] = gpus.wholly_free();
         free[Resources::GPU_SHARE] = gpus.greatest_share();
         let mut new = Template { zone, labels, free, ports: Vec::new(), gpus, gpu_kind };
+        let empty = new.free;
         for daemon in daemons.values() {
-            new.make_room_for(daemon, template, names);
+            new.make_room_for(daemon, &empty, template, names);
         }
         new
     }
@@ -202,6 +213,7 @@ impl Template {
     fn make_room_for(
         &mut self,
         daemon: &DaemonSet,
+        empty: &Resources,
         template: &crate::policy::NodeTemplate,
         names: &mut ResourceNames,
     ) {
@@ -210,8 +222,12 @@ impl Template {
         let name = Name::default();
         if constraint.misfit(&self.profile(&name, &template.taints)).is_none() {
             let (requests, gpu, _) = pod_requests(&pod.spec, &pod.metadata, names);
+            if !could_run(&requests, empty) {
+                return;
+            }
             let (whole, share) = (self.free[Resources::GPU_WHOLE], self.free[Resources::GPU_SHARE]);
             self.free.subtract(&requests, 1);
+            self.free.max_with(&Resources::ZERO);
             self.ports.extend(host_ports(&pod.spec));
             self.free[Resources::GPU_WHOLE] = whole;
             self.free[Resources::GPU_SHARE] = share;
@@ -221,4 +237,10 @@ impl Template {
             }
         }
     }
+}
+
+/// Whether a daemon fits on an empty node. What the template does not list is not held against it: storage is often left out,
+/// and a daemon whose share is forgotten would leave new nodes too small for what they were started for.
+fn could_run(requests: &Resources, empty: &Resources) -> bool {
+    requests.iter().zip(empty.iter()).all(|(need, all)| need <= all || all == 0)
 }

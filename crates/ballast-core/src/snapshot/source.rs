@@ -16,8 +16,8 @@ pub struct SourceState {
     pub error: Option<SourceError>,
     /// How many things its last believed list had that were there to stay.
     pub len: usize,
-    /// A much shorter list that waits for a second look.
-    pub shrunk: bool,
+    /// How many a much shorter list had that waits for a second look.
+    pub shrunk: Option<usize>,
 }
 
 impl SourceState {
@@ -25,14 +25,14 @@ impl SourceState {
     ///
     /// A list that is suddenly empty or much shorter is believed only when a second look agrees.
     pub fn believes(&mut self, len: usize, at: Time, max_shrink: Share) -> bool {
-        let least = self.len as u64 - max_shrink.of_floor(self.len as u64).min(self.len as u64);
-        let emptied = len == 0 && self.len > 0;
-        let shrunk = self.len >= SUSPICIOUS_FROM && (len as u64) < least;
-        if self.good_at.is_some() && (emptied || shrunk) && !self.shrunk {
-            self.shrunk = true;
+        let known = self.good_at.is_some() && (self.len >= SUSPICIOUS_FROM || len == 0);
+        let suspicious = known && shrinks_much(self.len, len, max_shrink);
+        let agrees = |first: usize| !shrinks_much(first.max(len), first.min(len), max_shrink);
+        if suspicious && !self.shrunk.is_some_and(agrees) {
+            self.shrunk = Some(len);
             return false;
         }
-        *self = Self { good_at: Some(at), error: None, len, shrunk: false };
+        *self = Self { good_at: Some(at), error: None, len, shrunk: None };
         true
     }
 
@@ -48,15 +48,21 @@ impl SourceState {
         if let Some(error) = &self.error {
             return Some(SourceTrouble::Failed(error.class));
         }
-        if self.shrunk {
+        if self.shrunk.is_some() {
             return Some(SourceTrouble::SuddenlyShrunk);
         }
         match self.good_at {
             None => Some(SourceTrouble::NotSynced),
+            Some(at) if at > now => Some(SourceTrouble::Ahead(at.since(now))),
             Some(at) if now.since(at) > max_age => Some(SourceTrouble::Stale(now.since(at))),
             Some(_) => None,
         }
     }
+}
+
+/// Whether a list became shorter by more than a share of it.
+fn shrinks_much(from: usize, to: usize, max_shrink: Share) -> bool {
+    (from as u64).saturating_sub(to as u64) > max_shrink.of_floor(from as u64)
 }
 
 #[cfg(test)]
@@ -64,15 +70,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_that_is_suddenly_empty_is_believed_at_a_second_look() {
-        // Of two storms: a single disruption budget was not listed for a while, and a removal began (seeds 23 and 238).
-        for before in [1, 3, 40] {
+    fn what_is_suddenly_shorter_needs_a_second_look_that_agrees() {
+        let half = Share::percent(50);
+        for (lists, believed) in [
+            (&[100, 45, 44][..], &[true, false, true][..]),
+            (&[100, 45, 0, 0], &[true, false, false, true]),
+            (&[100, 0, 90], &[true, false, true]),
+            (&[100, 60, 40], &[true, true, true]),
+            (&[3, 1], &[true, true]),
+            // Of two storms: a single disruption budget was not listed for a while, and a removal began (seeds 23 and 238).
+            (&[1, 0, 0, 0], &[true, false, true, true]),
+        ] {
             let mut state = SourceState::default();
-            assert!(state.believes(before, Time::ZERO, Share::percent(50)));
-            assert!(!state.believes(0, Time::ZERO, Share::percent(50)), "{before}");
-            assert_eq!(state.trouble(Time::ZERO, Span::ZERO), Some(SourceTrouble::SuddenlyShrunk));
-            assert!(state.believes(0, Time::ZERO, Share::percent(50)), "{before}");
-            assert!(state.believes(0, Time::ZERO, Share::percent(50)), "nothing is left to vanish");
+            let told: Vec<bool> = lists.iter().map(|&len| state.believes(len, Time::ZERO, half)).collect();
+            assert_eq!(told, believed, "{lists:?}");
         }
+    }
+
+    #[test]
+    fn an_answer_from_the_future_is_as_bad_as_an_old_one() {
+        let mut state = SourceState::default();
+        state.believes(1, Time::from_secs(1000), Share::percent(50));
+        let trouble = |now| state.trouble(Time::from_secs(now), Span::from_mins(2));
+        assert_eq!(trouble(1060), None);
+        assert_eq!(trouble(1200), Some(SourceTrouble::Stale(Span::from_secs(200))));
+        assert_eq!(trouble(990), Some(SourceTrouble::Ahead(Span::from_secs(10))));
     }
 }

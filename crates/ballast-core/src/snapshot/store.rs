@@ -10,9 +10,10 @@ use crate::observation::{
     Body, Change, Instance, InstanceState, Object, ObjectKey, ObjectKind, Observation, Source,
 };
 use crate::policy::ClusterPolicySpec;
-use crate::units::Time;
+use crate::units::{Share, Time};
 
 use super::Snapshot;
+use super::pool::Instances;
 use super::store_pods::Shortcuts;
 
 /// Takes observations and keeps the newest snapshot.
@@ -24,6 +25,10 @@ pub struct Store {
     pub(super) pod_slots: IndexMap<(Name, Name), u32, FxBuildHasher>,
     pub(super) free_pods: Vec<u32>,
     pub(super) shortcuts: Shortcuts,
+    /// Instances by pool, where the pool itself is not known (any more): it may be told of later.
+    pub(super) poolless: FxHashMap<Name, Instances>,
+    /// The name of the cluster's policy.
+    policy_name: Option<Name>,
     /// Nodes appeared or disappeared since the index was built.
     pub(super) reorder: bool,
     /// Slots whose free vector changed since the index was brought up to date.
@@ -65,7 +70,6 @@ impl Store {
         }
         if self.reorder {
             self.rebuild_order();
-            self.sort_instances();
         }
         self.current.clone()
     }
@@ -82,11 +86,15 @@ impl Store {
 
     fn list(&mut self, source: Source, at: Time, objects: Vec<Object>) {
         let max_shrink = self.current.policy.sources.max_shrink;
+        let kind = ObjectKind::ALL.into_iter().find(|kind| kind.name() == &*source.name);
+        // Without a policy or without pools nothing is done at all: that may be believed at once.
+        let calms =
+            objects.is_empty() && matches!(kind, Some(ObjectKind::ClusterPolicy | ObjectKind::VmPool));
+        let max_shrink = if calms { Share::percent(100) } else { max_shrink };
         let state = self.snapshot_mut().sources.entry(source.clone()).or_default();
         if !state.believes(objects.len(), at, max_shrink) {
             return;
         }
-        let kind = ObjectKind::ALL.into_iter().find(|kind| kind.name() == &*source.name);
         let mut gone = kind.map(|kind| self.keys(kind)).unwrap_or_default();
         if kind == Some(ObjectKind::Pod) {
             let more = objects.len().saturating_sub(self.pod_slots.len());
@@ -98,7 +106,7 @@ impl Store {
                 let key = key_of(&object);
                 gone.remove(&(key.namespace, key.name));
             }
-            self.apply(object);
+            self.apply(object, at);
         }
         for (namespace, name) in gone.into_keys() {
             if let Some(kind) = kind {
@@ -111,7 +119,7 @@ impl Store {
         let kind = ObjectKind::ALL.into_iter().find(|kind| kind.name() == &*source.name);
         for change in changes {
             match change {
-                Change::Applied(object) => self.apply(object),
+                Change::Applied(object) => self.apply(object, at),
                 Change::Deleted(key) => {
                     if let Some(kind) = kind {
                         self.delete(kind, &key);
@@ -133,32 +141,39 @@ impl Store {
         }
         // What was seen on its way out may be missing next time without suspicion.
         state.len = instances.iter().filter(|instance| instance.state != InstanceState::Stopping).count();
-        let Ok(at) = snapshot.pools.binary_search_by(|entry| entry.name.cmp(&pool)) else { return };
-        let mut listed: IndexMap<Name, Instance, FxBuildHasher> =
+        let mut listed: Instances =
             instances.into_iter().map(|instance| (instance.id.clone(), instance)).collect();
+        let found = snapshot.pools.binary_search_by(|entry| entry.name.cmp(&pool));
+        let before =
+            found.map_or_else(|_| self.poolless.get(&pool), |at| Some(&snapshot.pools[at].instances));
+        fill_in_since(&mut listed, before, at);
+        listed.sort_unstable_keys();
+        let Ok(at) = found else {
+            self.poolless.insert(pool, listed);
+            return;
+        };
         let before = &snapshot.pools[at].instances;
         if *before == listed {
             return;
         }
-        listed.sort_unstable_keys();
         let news = listed.values().filter(|instance| before.get(&instance.id) != Some(instance));
         let gone = before.values().filter(|instance| listed.get(&instance.id) != Some(instance));
-        let concerned: Vec<Name> = news.chain(gone).map(|instance| instance.name.clone()).collect();
+        let concerned: Vec<Name> = news.chain(gone).map(|instance| instance.id.clone()).collect();
         snapshot.supply.renew();
         snapshot.pools[at].instances = listed;
-        snapshot.pools[at].sort_instances(&snapshot.node_slots, &snapshot.nodes);
-        for name in concerned {
-            if let Some(&slot) = snapshot.node_slots.get(&name) {
+        snapshot.sort_instances(at);
+        for id in concerned {
+            if let Some(&slot) = snapshot.node_ids.get(&id) {
                 snapshot.judge(slot);
                 self.touched.push(slot);
             }
         }
     }
 
-    fn apply(&mut self, object: Object) {
+    fn apply(&mut self, object: Object, at: Time) {
         match object {
             Object::Pod(pod) => self.apply_pod(pod),
-            Object::Node(node) => self.apply_node(node),
+            Object::Node(node) => self.apply_node(node, at),
             Object::PodDisruptionBudget(budget) => {
                 let key = (budget.metadata.namespace.clone(), budget.metadata.name.clone());
                 self.snapshot_mut().budgets.insert(key, Arc::new(budget));
@@ -179,8 +194,12 @@ impl Store {
             }
             Object::PriorityClass(class) => {
                 self.snapshot_mut().priorities.insert(class.metadata.name.clone(), Arc::new(class));
+                self.resolve_priorities();
             }
-            Object::ClusterPolicy(policy) => self.set_policy(Arc::new(policy.spec)),
+            Object::ClusterPolicy(policy) => {
+                self.policy_name = Some(policy.name);
+                self.set_policy(Arc::new(policy.spec));
+            }
             Object::VmPool(pool) => self.apply_pool(pool.name, Arc::new(pool.spec)),
         }
     }
@@ -207,12 +226,15 @@ impl Store {
             }
             ObjectKind::PriorityClass => {
                 self.snapshot_mut().priorities.remove(&key.name);
+                self.resolve_priorities();
             }
-            ObjectKind::ClusterPolicy => self.set_policy(Arc::default()),
-            ObjectKind::VmPool => {
-                self.snapshot_mut().pools.retain(|pool| pool.name != key.name);
-                self.rejudge_all();
+            ObjectKind::ClusterPolicy => {
+                if self.policy_name.as_ref() == Some(&key.name) {
+                    self.policy_name = None;
+                    self.set_policy(Arc::default());
+                }
             }
+            ObjectKind::VmPool => self.delete_pool(&key.name),
         }
     }
 
@@ -230,7 +252,7 @@ impl Store {
             }
             ObjectKind::DaemonSet => snapshot.daemons.keys().map(|key| (key.clone(), ())).collect(),
             ObjectKind::PriorityClass => snapshot.priorities.keys().map(cluster).collect(),
-            ObjectKind::ClusterPolicy => FxHashMap::default(),
+            ObjectKind::ClusterPolicy => self.policy_name.iter().map(cluster).collect(),
             ObjectKind::VmPool => snapshot.pools.iter().map(|pool| cluster(&pool.name)).collect(),
         }
     }
@@ -241,6 +263,14 @@ impl Store {
             ObjectKind::Node => self.current.order.len(),
             kind => self.keys(kind).len(),
         }
+    }
+}
+
+/// Where a provider does not say since when an instance has been in its state: since it was first seen in it.
+fn fill_in_since(listed: &mut Instances, before: Option<&Instances>, at: Time) {
+    for (id, instance) in listed.iter_mut().filter(|(_, instance)| instance.since.is_none()) {
+        let known = before.and_then(|before| before.get(id)).filter(|known| known.state == instance.state);
+        instance.since = known.and_then(|known| known.since).or(Some(at));
     }
 }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::kube::{Name, Node};
-use crate::observation::{InstanceState, ObjectKey};
+use crate::observation::{Instance, InstanceState, ObjectKey};
 use crate::policy::VmPoolSpec;
 use crate::resources::{GpuDevices, GpuNeed};
+use crate::units::Time;
 
 use super::node::offered;
 use super::{
@@ -13,15 +14,22 @@ use super::{
 };
 
 impl Store {
-    pub(super) fn apply_node(&mut self, node: Node) {
+    pub(super) fn apply_node(&mut self, mut node: Node, at: Time) {
         let slot = self.node_slot(&node.metadata.name);
         let snapshot = Arc::make_mut(&mut self.current);
         let entry = &mut snapshot.nodes[slot as usize];
+        // One that does not say when it was made is as old as our sight of it.
+        let made = node.metadata.creation_timestamp.or(entry.created()).unwrap_or(at);
+        node.metadata.creation_timestamp = Some(made);
         let before = entry.node.replace(Arc::new(node));
         let node = entry.node.as_ref().expect("it was set above");
+        if !node.spec.provider_id.is_empty() {
+            snapshot.node_ids.insert(node.spec.provider_id.clone(), slot);
+        }
         match before {
             None => self.reorder = true,
             Some(before) => {
+                self.reorder |= before.spec.provider_id != node.spec.provider_id;
                 if before.metadata.labels != node.metadata.labels || before.spec.taints != node.spec.taints {
                     snapshot.fleet.renew();
                 }
@@ -46,21 +54,27 @@ impl Store {
     }
 
     pub(super) fn apply_pool(&mut self, name: Name, spec: Arc<VmPoolSpec>) {
-        let snapshot = self.snapshot_mut();
+        let snapshot = Arc::make_mut(&mut self.current);
         match snapshot.pools.binary_search_by(|pool| pool.name.cmp(&name)) {
             Ok(at) => snapshot.pools[at].spec = spec,
-            Err(at) => snapshot.pools.insert(at, PoolEntry::new(name, spec)),
+            Err(at) => {
+                let mut pool = PoolEntry::new(name, spec);
+                pool.instances = self.poolless.remove(&pool.name).unwrap_or_default();
+                snapshot.pools.insert(at, pool);
+                snapshot.sort_instances(at);
+            }
         }
         self.rebuild_templates();
         self.rejudge_all();
     }
 
-    pub(super) fn sort_instances(&mut self) {
-        let Snapshot { pools, node_slots, nodes, supply, .. } = self.snapshot_mut();
-        supply.renew();
-        for pool in pools {
-            pool.sort_instances(node_slots, nodes);
-        }
+    pub(super) fn delete_pool(&mut self, name: &Name) {
+        let snapshot = Arc::make_mut(&mut self.current);
+        let Ok(at) = snapshot.pools.binary_search_by(|pool| pool.name.cmp(name)) else { return };
+        let pool = snapshot.pools.remove(at);
+        // Its source goes on being believed; should the pool come again, it has not lost its instances.
+        self.poolless.insert(pool.name, pool.instances);
+        self.rejudge_all();
     }
 
     pub(super) fn rebuild_templates(&mut self) {
@@ -112,7 +126,7 @@ impl Store {
         slot
     }
 
-    /// Puts the nodes that are there into the order of their names and builds the index anew.
+    /// Puts the nodes that are there into the order of their names and builds the indexes anew.
     pub(super) fn rebuild_order(&mut self) {
         self.reorder = false;
         let snapshot = Arc::make_mut(&mut self.current);
@@ -125,12 +139,24 @@ impl Store {
             snapshot.ranks[slot as usize] = rank as u32;
         }
         snapshot.index = NodeIndex::build(order.iter().map(|&slot| snapshot.nodes[slot as usize].room()));
+        let id_of =
+            |&slot: &u32| Some((snapshot.nodes[slot as usize].node.as_ref()?.spec.provider_id.clone(), slot));
+        snapshot.node_ids = order.iter().filter_map(id_of).filter(|(id, _)| !id.is_empty()).collect();
         snapshot.order = order;
         snapshot.fleet.renew();
+        (0..snapshot.pools.len()).for_each(|pool| snapshot.sort_instances(pool));
     }
 }
 
 impl Snapshot {
+    /// Sorts the instances of a pool by what they are: off, up without being a node, a node.
+    pub(super) fn sort_instances(&mut self, pool: usize) {
+        self.supply.renew();
+        let is_node = |instance: &Instance| self.node_of_instance(&instance.id, &instance.name).is_some();
+        let nodes: Vec<bool> = self.pools[pool].instances.values().map(is_node).collect();
+        self.pools[pool].sort_instances(&nodes);
+    }
+
     /// Brings the index up to date with a node, and notes the change if placing pods depends on it.
     pub(super) fn bring_up_to_date(&mut self, slot: u32) {
         let rank = self.ranks[slot as usize];

@@ -75,10 +75,23 @@ impl Store {
                 continue;
             };
             let constraint = snapshot.constraint_for(&class.key, &class.claims);
+            let misses_volumes = snapshot.misses_volumes(&class.key.namespace, &class.claims);
             let constraint = snapshot.constraints.take(constraint).slot;
             let class = snapshot.classes[slot].as_mut().expect("it was there a moment ago");
+            class.misses_volumes = misses_volumes;
             let before = std::mem::replace(&mut class.constraint, constraint);
             snapshot.constraints.give_back(before);
+            snapshot.demand.renew();
+        }
+    }
+
+    /// Looks up the priority of every class anew.
+    pub(super) fn resolve_priorities(&mut self) {
+        let snapshot = self.snapshot_mut();
+        for slot in 0..snapshot.classes.len() {
+            let Some(key) = snapshot.classes[slot].as_ref().map(|class| class.key.clone()) else { continue };
+            let priority = snapshot.priority_of(&key.spec);
+            snapshot.classes[slot].as_mut().expect("it was there a moment ago").priority = priority;
             snapshot.demand.renew();
         }
     }
@@ -181,6 +194,7 @@ impl Snapshot {
         let claims: Vec<Name> = claims.map(|claim| claim.claim_name.clone()).collect();
         let constraint = self.constraint_for(&key, &claims);
         let constraint = self.constraints.take(constraint).slot;
+        let misses_volumes = self.misses_volumes(&key.namespace, &claims);
         let relations = key.relations();
         if !relations.away.is_empty() {
             self.keeping_away.insert(slot);
@@ -197,6 +211,7 @@ impl Snapshot {
             traits: key.traits(),
             unmodelled,
             claims,
+            misses_volumes,
             key,
         });
     }
@@ -219,6 +234,16 @@ impl Snapshot {
         let mut names = containers.flat_map(|c| c.resources.requests.keys().chain(c.resources.limits.keys()));
         let gpu_kind = names.find(|name| is_gpu(name)).cloned();
         Constraint::new(&key.spec, volumes, gpu_kind, key.annotation(GPU_MODELS_ANNOTATION))
+    }
+
+    /// Whether a claim, or the volume that it is bound to, has not been seen.
+    fn misses_volumes(&self, namespace: &Name, claims: &[Name]) -> bool {
+        claims.iter().any(|claim| match self.volume_claims.get(&(namespace.clone(), claim.clone())) {
+            None => true,
+            Some(claim) => {
+                !claim.spec.volume_name.is_empty() && !self.volumes.contains_key(&claim.spec.volume_name)
+            }
+        })
     }
 
     /// Where the volume of a claim can be mounted; `None` where it can be anywhere or is not bound yet.

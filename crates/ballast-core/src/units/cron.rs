@@ -45,6 +45,7 @@ pub struct UtcOffsetError {
     text: String,
 }
 
+const DAY: Span = Span::from_hours(24);
 const MONTHS: [&str; 12] =
     ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
@@ -69,23 +70,38 @@ impl Cron {
     /// Whether a minute is one of them.
     pub fn matches(&self, at: Time, offset: UtcOffset) -> bool {
         let Some(local) = local(at, offset) else { return false };
-        let has = |set: u64, number: i8| set >> number & 1 == 1;
-        let day = has(self.days, local.day());
-        let weekday = has(self.weekdays, local.weekday().to_sunday_zero_offset());
-        has(self.minutes, local.minute())
-            && has(self.hours, local.hour())
-            && has(self.months, local.month())
-            && if self.either_day { day || weekday } else { day && weekday }
+        has(self.minutes, local.minute()) && has(self.hours, local.hour()) && self.is_on(local.date())
     }
 
     /// The latest of them that is not after `now` and not longer ago than `within`.
     pub fn last_start(&self, now: Time, offset: UtcOffset, within: Span) -> Option<Time> {
-        const MINUTE: i64 = 60_000;
-        let last = Time::from_millis(now.as_millis().div_euclid(MINUTE) * MINUTE);
-        // A month of minutes is the most that a window may last; see the check of documents.
-        let count = (within.as_millis() / MINUTE).clamp(0, 31 * 24 * 60);
-        let minutes = (0..=count).map(|back| last - Span::from_mins(back));
-        minutes.filter(|start| now.since(*start) < within).find(|start| self.matches(*start, offset))
+        let here = local(now, offset)?;
+        let midnight = local_midnight(now, here.time());
+        // A month is the longest that a window may last; see the check of documents. The day before it may reach into it.
+        let days = (within.as_millis() / DAY.as_millis()).clamp(0, 31) + 1;
+        let mut date = here.date();
+        let mut latest = i64::from(here.hour()) * 60 + i64::from(here.minute());
+        for back in 0..=days {
+            if let Some(minute) = self.is_on(date).then(|| self.last_minute(latest)).flatten() {
+                let start = midnight - DAY.times(back) + Span::from_mins(minute);
+                return (now.since(start) < within).then_some(start);
+            }
+            date = date.yesterday().ok()?;
+            latest = 24 * 60 - 1;
+        }
+        None
+    }
+
+    /// Whether a day is one of theirs.
+    fn is_on(&self, date: jiff::civil::Date) -> bool {
+        let day = has(self.days, date.day());
+        let weekday = has(self.weekdays, date.weekday().to_sunday_zero_offset());
+        has(self.months, date.month()) && if self.either_day { day || weekday } else { day && weekday }
+    }
+
+    /// The last minute of a day, up to `latest`.
+    fn last_minute(&self, latest: i64) -> Option<i64> {
+        (0..=latest).rev().find(|at| has(self.hours, (at / 60) as i8) && has(self.minutes, (at % 60) as i8))
     }
 
     /// Whether there is any such minute at all: `0 0 30 2 *` has none.
@@ -97,6 +113,15 @@ impl Cron {
         });
         self.either_day || by_day
     }
+}
+
+fn has(set: u64, number: i8) -> bool {
+    set >> number & 1 == 1
+}
+
+fn local_midnight(now: Time, here: jiff::civil::Time) -> Time {
+    let since = here.duration_since(jiff::civil::Time::midnight());
+    now - Span::from_millis(since.as_millis() as i64)
 }
 
 fn local(at: Time, offset: UtcOffset) -> Option<jiff::civil::DateTime> {

@@ -122,7 +122,9 @@ impl Oracle {
     /// A request was carried out.
     pub(crate) fn after(&mut self, world: &World, request: &Request, reply: &Reply) {
         match (request, reply) {
-            (Request::ReadNode { name }, Reply::Node(_)) => drop(self.reads.insert(name.clone(), world.now)),
+            (Request::ReadNode { .. }, Reply::Node(node)) => {
+                self.reads.insert(node.name.clone(), world.now);
+            }
             (Request::StartInstance { id, .. }, Reply::Done) => self.note_launch(world, id),
             (Request::CreateInstance { .. }, Reply::Instance(made)) => self.note_launch(world, &made.id),
             _ => {}

@@ -50,6 +50,7 @@ impl World {
                 namespace: class.namespace.clone(),
                 uid: entry.uid.clone(),
                 resource_version: self.empty.clone(),
+                generation: None,
                 labels: job.labels.clone(),
                 annotations,
                 owner_references: job.owner.iter().cloned().collect(),

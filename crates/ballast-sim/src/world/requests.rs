@@ -35,7 +35,7 @@ impl World {
             }
             Request::StopInstance { id, mode, .. } => self.stop_instance(id, *mode),
             Request::ReadInstance { id, token, .. } => self.read_instance(id, token),
-            Request::ReadNode { name } => self.read_node(name),
+            Request::ReadNode { name, provider_id } => self.read_node(name, provider_id),
             Request::Cordon { name, uid, mark } => self.cordon(name, uid, mark),
             Request::Uncordon { name, uid, mark } => self.uncordon(name, uid, mark),
             Request::Evict { namespace, name, uid } => self.evict(namespace, name, uid),
@@ -151,8 +151,9 @@ impl World {
         }
     }
 
-    fn read_node(&self, name: &Name) -> Reply {
-        let machine = self.by_name.get(name).map(|&machine| &self.machines[machine as usize]);
+    fn read_node(&self, name: &Name, provider_id: &Name) -> Reply {
+        let machine = self.by_id.get(provider_id).or_else(|| self.by_name.get(name));
+        let machine = machine.map(|&machine| &self.machines[machine as usize]);
         let Some((machine, node)) = machine.and_then(|machine| Some((machine, machine.node.as_ref()?)))
         else {
             return failed(ErrorClass::NotFound, format!("no node `{name}`"));
@@ -168,6 +169,7 @@ impl World {
             }
         });
         Reply::Node(LiveNode {
+            name: machine.name.clone(),
             uid: node.uid.clone(),
             unschedulable: node.cordoned,
             mark: node.mark.clone(),

@@ -136,7 +136,11 @@ impl World {
                 let found = self.cluster.instances.values().find(is_it);
                 found.cloned().map_or(failed(ErrorClass::NotFound), Reply::Instance)
             }
-            Request::ReadNode { name } => self.live(name).map_or(failed(ErrorClass::NotFound), Reply::Node),
+            Request::ReadNode { name, provider_id } => {
+                let bears = |node: &&crate::kube::Node| node.spec.provider_id == *provider_id;
+                let by_id = self.cluster.nodes.values().find(bears).map(|node| &node.metadata.name);
+                self.live(by_id.unwrap_or(name)).map_or(failed(ErrorClass::NotFound), Reply::Node)
+            }
             Request::Cordon { name, mark, .. } => self.cordon(name, mark),
             Request::Uncordon { name, mark, .. } => self.uncordon(name, mark),
             Request::Evict { uid, .. } => {
@@ -221,6 +225,7 @@ impl World {
             leaving: false,
         });
         Some(LiveNode {
+            name: name.clone(),
             uid: node.metadata.uid.clone(),
             unschedulable: node.spec.unschedulable,
             mark: node.metadata.annotation(CORDON_MARK).unwrap_or_default().into(),
@@ -351,7 +356,7 @@ fn words(request: &Request) -> String {
         Request::CreateInstance { name, .. } => format!("create {name}"),
         Request::StopInstance { id, mode, .. } => format!("stop {id} {mode:?}"),
         Request::ReadInstance { .. } => "read-instance".into(),
-        Request::ReadNode { name } => format!("read-node {name}"),
+        Request::ReadNode { name, .. } => format!("read-node {name}"),
         Request::Cordon { name, .. } => format!("cordon {name}"),
         Request::Uncordon { name, .. } => format!("uncordon {name}"),
         Request::Evict { name, .. } => format!("evict {name}"),

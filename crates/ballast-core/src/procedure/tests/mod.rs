@@ -57,7 +57,14 @@ pub(super) fn an_instance(id: &str, state: InstanceState) -> Instance {
 
 /// A node with our cordon on it.
 pub(super) fn a_node() -> LiveNode {
-    LiveNode { uid: "u1".into(), unschedulable: true, mark: MARK.into(), ready: true, pods: Vec::new() }
+    LiveNode {
+        name: "n1".into(),
+        uid: "u1".into(),
+        unschedulable: true,
+        mark: MARK.into(),
+        ready: true,
+        pods: Vec::new(),
+    }
 }
 
 pub(super) fn a_pod(uid: &str) -> LivePod {

@@ -93,6 +93,7 @@ impl VmStop {
     pub(super) fn adopt(&mut self, node: &LiveNode) {
         if self.uid.is_empty() {
             self.uid = node.uid.clone();
+            self.name = node.name.clone();
         }
         if !node.mark.is_empty() {
             self.mark = node.mark.clone();

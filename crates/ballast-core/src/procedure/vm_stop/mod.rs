@@ -27,6 +27,7 @@ const BEGIN_WITHIN: Span = Span::from_secs(5);
 /// A removal under way. The ledger holds its mark before the first step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VmStop {
+    /// Name of the node; of the instance as long as it is not known to have one.
     name: Name,
     uid: Name,
     pool: Name,
@@ -222,7 +223,9 @@ impl VmStop {
                 self.touched = true;
                 Request::Cordon { name, uid, mark: self.mark.clone() }
             }
-            Phase::Check | Phase::Recheck | Phase::UndoCheck => Request::ReadNode { name },
+            Phase::Check | Phase::Recheck | Phase::UndoCheck => {
+                Request::ReadNode { name, provider_id: self.id.clone() }
+            }
             Phase::Evict => {
                 let pod = self.queue.pop().unwrap_or_default();
                 Request::Evict { namespace: pod.namespace, name: pod.name, uid: pod.uid }

@@ -29,7 +29,8 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
         for (name, launch) in memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == entry.name) {
             // A machine that was stopped a moment ago and is starting has a node that still says that it is ready.
             let rising = entry.states.get(name) == Some(&InstanceState::Starting);
-            let up = !rising && snapshot.node_named(name).is_some_and(|node| node.state == BaseState::Ready);
+            let node = snapshot.node_of_instance(&launch.provider_id, name);
+            let up = !rising && node.is_some_and(|node| node.state == BaseState::Ready);
             if !up && now < launch.deadline {
                 names.insert((name.clone(), launch.zone.clone()));
             }

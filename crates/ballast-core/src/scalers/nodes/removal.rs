@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::grant::{Bins, Rooms};
 use crate::kube::Name;
 use crate::memory::Memory;
+use crate::observation::{ObjectKind, Source};
 use crate::plan::{Candidate, Limit, PodBlock, UnsafeToRemove};
 use crate::policy::{RemovalBudget, VmPoolSpec};
 use crate::snapshot::{BaseState, Class, NodeEntry, PoolEntry, Snapshot};
@@ -89,6 +90,8 @@ struct Budgets {
     cluster: i64,
     /// Disruptions that each budget still allows.
     disruptions: Vec<i64>,
+    /// All claims and volumes there are have been told of.
+    volumes_known: bool,
 }
 
 /// Nodes that little would have to leave, the emptiest first; among equals the last by name.
@@ -295,6 +298,12 @@ fn displaced(
         let covering: Vec<usize> = covering(snapshot, pod.class).collect();
         let mut block =
             pod_block(&class.traits, class.gang.is_some(), !covering.is_empty(), &spec.scale_down);
+        if class.misses_volumes && !budgets.volumes_known {
+            block = block.or(Some(PodBlock::VolumeUnknown));
+        }
+        if covering.len() > 1 {
+            block = block.or(Some(PodBlock::SeveralBudgets));
+        }
         for at in covering {
             let spent = spent.entry(at).or_default();
             *spent += 1;
@@ -313,12 +322,8 @@ fn displaced(
 /// Numbers of the disruption budgets that cover a class.
 fn covering(snapshot: &Snapshot, class: u32) -> impl Iterator<Item = usize> {
     let key = &snapshot.class(class).key;
-    let covers =
-        |((namespace, _), budget): (&(Name, Name), &std::sync::Arc<crate::kube::PodDisruptionBudget>)| {
-            *namespace == key.namespace
-                && budget.spec.selector.as_ref().is_some_and(|selector| selector.matches(&key.labels))
-        };
-    snapshot.budgets.iter().enumerate().filter(move |(_, entry)| covers(*entry)).map(|(at, _)| at)
+    let budgets = snapshot.budgets.values().enumerate();
+    budgets.filter(|(_, budget)| key.is_covered_by(budget)).map(|(at, _)| at)
 }
 
 /// Classes that removals may displace: what is on nodes that little would have to leave.
@@ -401,11 +406,14 @@ impl Budgets {
                 .map(|own| left(own, room.size_before, spent(own.window, Some(&pool.name))));
             own.unwrap_or(shared)
         });
-        let allowed = snapshot.budgets.values().map(|budget| budget.status.disruptions_allowed);
+        let volumes = [ObjectKind::PersistentVolume, ObjectKind::PersistentVolumeClaim];
         let mut budgets = Self {
             pools: pools.collect(),
             cluster: left(&rules.per_cluster, managed, spent(rules.per_cluster.window, None)),
-            disruptions: allowed.collect(),
+            disruptions: snapshot.budgets.values().map(|budget| budget.allows()).collect(),
+            volumes_known: volumes
+                .into_iter()
+                .all(|kind| snapshot.trouble(&Source::kubernetes(kind), now).is_none()),
         };
         for (_, pods) in still_to_leave(snapshot, memory) {
             budgets.disrupt(snapshot, &pods);

@@ -281,6 +281,7 @@ fn headroom_class(requests: &BTreeMap<Name, Quantity>, names: &ResourceNames) ->
         traits: Default::default(),
         unmodelled,
         claims: Vec::new(),
+        misses_volumes: false,
         key: Arc::new(key),
     }
 }
