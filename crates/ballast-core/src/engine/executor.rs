@@ -7,11 +7,13 @@ use rustc_hash::FxHashMap;
 use crate::kube::Name;
 use crate::memory::{Ledger, Memory};
 use crate::observation::{Body, Change, Object, Observation};
+use crate::policy::Health;
 use crate::procedure::{Next, Receipt, Reply, Request, Uncordon, VmStart, VmStop};
 use crate::snapshot::{NodeEntry, Snapshot};
 use crate::units::{Span, Time};
 
 use super::RequestId;
+use super::history::HistoryWriter;
 use super::writer::Writer;
 
 /// Requests to be sent, with their names.
@@ -41,6 +43,9 @@ pub(super) struct Executor {
     receipts: Vec<(Name, Receipt)>,
     /// The ledger is still on the time line of the process that wrote it.
     foreign: bool,
+    pub(super) history: HistoryWriter,
+    /// Launches in a row that never joined before a pool is left alone.
+    pub(super) strikes_max: u32,
 }
 
 /// A procedure under way.
@@ -76,6 +81,7 @@ pub(super) enum Machine {
 #[derive(Clone, Debug)]
 enum Owner {
     Ledger,
+    History,
     Procedure(Name),
 }
 
@@ -119,6 +125,8 @@ impl Executor {
             requests: Vec::new(),
             receipts: Vec::new(),
             foreign,
+            history: HistoryWriter::default(),
+            strikes_max: Health::default().strikes,
         }
     }
 
@@ -131,6 +139,9 @@ impl Executor {
     pub(super) fn arrive(&mut self, now: Time) {
         if std::mem::take(&mut self.foreign) {
             self.memory.ledger.rebase(now);
+        }
+        if let Some(history) = self.history.arrive(now) {
+            self.memory.history = history;
         }
     }
 
@@ -287,6 +298,7 @@ impl Executor {
         match self.owners.remove(&id) {
             None => {}
             Some(Owner::Ledger) => self.settle_ledger(now, reply),
+            Some(Owner::History) => self.history.settle(reply),
             Some(Owner::Procedure(name)) => {
                 if let Some(running) = self.running.get_mut(&name) {
                     running.asked = None;
@@ -383,6 +395,10 @@ impl Executor {
     pub(super) fn take(&mut self, now: Time) -> (Requests, Receipts) {
         if self.acting {
             self.flush(now);
+            let write = self.history.write(now, &self.memory.history);
+            if let Some(body) = write.filter(|_| !self.writer.is_fenced()) {
+                self.send(Request::WriteHistory { body }, Owner::History);
+            }
         }
         (std::mem::take(&mut self.requests), std::mem::take(&mut self.receipts))
     }

@@ -7,10 +7,11 @@
 //! ```
 //!
 //! Nothing is requested for an action before the ledger that names it is durable. Whatever ends the process, a new one
-//! resumes every procedure from the ledger, by looking first.
+//! resumes every procedure from the ledger, by looking first. The history is written now and then, and nothing waits for it.
 
 mod apply;
 mod executor;
+mod history;
 mod receipts;
 mod sweep;
 mod view;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 
 use crate::check::check;
 use crate::kube::Name;
-use crate::memory::{Ledger, LedgerError, Memory};
+use crate::memory::{Ledger, LedgerError, Memory, StoredHistory};
 use crate::observation::Observation;
 use crate::plan::{Hold, HoldReason, Plan, Severity, Subject};
 use crate::planner::{self, Scratch};
@@ -90,10 +91,20 @@ impl Engine {
         })
     }
 
+    /// Takes up a history that was stored, before the first tick. One that cannot be read is passed over: its loss only delays
+    /// removals.
+    #[must_use]
+    pub fn with_history(mut self, history: Option<&str>) -> Self {
+        if let Some(stored) = history.and_then(StoredHistory::parse) {
+            self.executor.history.restore(stored);
+        }
+        self
+    }
+
     /// Keeps a record from now on, at most `entries` of them until they are taken; older ones are dropped, and counted.
     pub fn record(&mut self, entries: usize) {
         let mut recorder = Recorder::new(entries);
-        recorder.started(self.executor.stored());
+        recorder.started(self.executor.stored(), self.executor.history.stored());
         self.recorder = Some(recorder);
     }
 
@@ -145,6 +156,7 @@ impl Engine {
     fn plan(&mut self, now: Time) -> Arc<Plan> {
         let snapshot = self.store.snapshot();
         self.executor.set_acting(now, may_act(&snapshot.policy));
+        self.executor.strikes_max = snapshot.policy.health.strikes.max(1);
         let (mut plan, history) = planner::plan(&snapshot, &self.executor.memory, now, &mut self.scratch);
         self.executor.memory.history = history;
         if !plan.actions.is_empty() {

@@ -13,9 +13,6 @@ use super::executor::{Executor, Machine, Running};
 /// done, but whatever refused it for a quarter of an hour will not be mended within seconds.
 const RELEASE_FOR: Span = Span::from_mins(15);
 pub(super) const RELEASE_RESTS: Span = Span::from_mins(5);
-/// Launches in a row that never joined before the whole pool is left alone: the default of the policy, which the planner
-/// applies exactly.
-const STRIKES_FOR_POOL: u32 = 3;
 
 impl Executor {
     /// Notes what came of a procedure.
@@ -79,7 +76,7 @@ impl Executor {
                 let of_a_batch = self.memory.ledger.is_backed_off(&launch.pool, now);
                 let strikes = self.memory.ledger.strikes.entry(launch.pool.clone()).or_default();
                 *strikes = strikes.saturating_add(u32::from(!of_a_batch));
-                let quarantined = *strikes >= STRIKES_FOR_POOL;
+                let quarantined = *strikes >= self.strikes_max;
                 self.memory.ledger.note_failure(place_of(launch), ErrorClass::Transient, now);
                 if quarantined && !launch.zone.is_empty() {
                     let pool = BackOffKey { pool: launch.pool.clone(), ..BackOffKey::default() };

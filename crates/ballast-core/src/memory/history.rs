@@ -52,3 +52,77 @@ impl History {
         boots.get(at).copied()
     }
 }
+
+/// A history as it is stored: with the instant of writing, from which another process tells how old it was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StoredHistory {
+    /// When it was written, on the time line of the engine that wrote it.
+    pub written_at: Time,
+    /// What was written.
+    pub history: History,
+}
+
+impl StoredHistory {
+    /// Reads a stored history; one that cannot be read is lost, which delays removals.
+    pub fn parse(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// The JSON of a history in at most so many bytes: what has been unneeded for the shortest time is left out first.
+    pub fn write(history: &History, now: Time, most: usize) -> String {
+        let mut stored = Self { written_at: now, history: history.clone() };
+        loop {
+            let text = serde_json::to_string(&stored).unwrap_or_default();
+            let idle = &mut stored.history.idle_since;
+            if text.len() <= most || idle.is_empty() {
+                return text;
+            }
+            let mut since: Vec<Time> = idle.values().copied().collect();
+            since.sort_unstable();
+            let middle = since[since.len() / 2];
+            idle.retain(|_, at| *at < middle);
+        }
+    }
+
+    /// The history on the time line of a new process. How long nobody ran cannot be known: no time counts as passed.
+    pub fn rebase(mut self, now: Time) -> History {
+        let shift = Span::from_millis(now.as_millis().saturating_sub(self.written_at.as_millis()));
+        let later = |time: &mut Time| *time = (*time + shift).min(now);
+        self.history.idle_since.values_mut().for_each(later);
+        self.history.gangs.values_mut().for_each(|hold| later(&mut hold.since));
+        self.history
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_history_is_as_old_as_it_was() {
+        let noon = crate::fixtures::noon();
+        let mut history = History::default();
+        history.idle_since.insert("n1".into(), noon - Span::from_mins(8));
+        history.note_boot(&"cpu".into(), Span::from_mins(2));
+        let text = StoredHistory::write(&history, noon, 60 * 1024);
+        // The wall clock may have jumped either way.
+        for now in [noon + Span::from_hours(3), noon - Span::from_hours(3)] {
+            let restored = StoredHistory::parse(&text).expect("we wrote it").rebase(now);
+            assert_eq!(restored.idle_since["n1"], now - Span::from_mins(8));
+            assert_eq!(restored.boots, history.boots);
+        }
+        assert_eq!(StoredHistory::parse("{"), None);
+    }
+
+    #[test]
+    fn a_stored_history_stays_small_and_keeps_what_is_oldest() {
+        let noon = crate::fixtures::noon();
+        let node = |at: i64| (Name::from(format!("node-{at}")), noon - Span::from_secs(at));
+        let history = History { idle_since: (0..5000).map(node).collect(), ..History::default() };
+        let text = StoredHistory::write(&history, noon, 60 * 1024);
+        assert!(text.len() <= 60 * 1024, "{}", text.len());
+        let kept = StoredHistory::parse(&text).expect("we wrote it").history.idle_since;
+        assert!(kept.len() > 500 && kept.contains_key("node-4999") && !kept.contains_key("node-0"));
+    }
+}

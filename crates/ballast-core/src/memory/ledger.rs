@@ -100,7 +100,7 @@ pub struct Removal {
     pub since: Time,
     /// When it is given up and the node uncordoned, unless the stop was already sent.
     pub deadline: Time,
-    /// Only cordon and wait: nothing is evicted.
+    /// What the plan did not allow to be displaced is waited for.
     #[serde(default)]
     pub waits: bool,
     /// The stop request may have been sent: there is no way back.

@@ -22,6 +22,12 @@ pub enum Request {
     },
     /// Reads the ledger that is stored; the reply is [`Reply::Ledger`].
     ReadLedger,
+    /// Writes the history. Nothing depends on it: whatever is stored is replaced, and a failure delays at most a removal after
+    /// a restart.
+    WriteHistory {
+        /// The history as JSON.
+        body: String,
+    },
     /// Starts a stopped instance.
     StartInstance {
         /// Its pool.

@@ -56,6 +56,9 @@ pub enum Body {
         version: u32,
         /// The ledger that was stored, as JSON.
         ledger: Option<String>,
+        /// The history that was stored, as JSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        history: Option<String>,
     },
     /// The engine was called with these observations.
     Observed {
@@ -112,9 +115,9 @@ impl Recorder {
         Self { entries: VecDeque::new(), capacity: capacity.max(1), made: 0, lost: 0 }
     }
 
-    /// An engine began, with the ledger that was stored.
-    pub fn started(&mut self, ledger: Option<String>) {
-        self.push(Time::ZERO, Body::Started { version: RECORD_VERSION, ledger });
+    /// An engine began, with the ledger and the history that were stored.
+    pub fn started(&mut self, ledger: Option<String>, history: Option<String>) {
+        self.push(Time::ZERO, Body::Started { version: RECORD_VERSION, ledger, history });
     }
 
     /// Appends an entry; the oldest goes where there is no room.

@@ -109,7 +109,9 @@ pub(super) fn started(entry: &Entry, line: u64) -> Result<Option<Engine>, Replay
         Body::Started { version, .. } if *version != RECORD_VERSION => {
             Err(ReplayError::Version { found: *version })
         }
-        Body::Started { ledger, .. } => Ok(Some(Engine::new(ledger.as_deref())?)),
+        Body::Started { ledger, history, .. } => {
+            Ok(Some(Engine::new(ledger.as_deref())?.with_history(history.as_deref())))
+        }
         _ => Ok(None),
     }
 }

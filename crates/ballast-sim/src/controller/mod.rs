@@ -39,10 +39,14 @@ pub(crate) struct Wants {
 }
 
 impl Controller {
-    /// Starts the controller of a scenario, from the ledger that was stored last.
-    pub(crate) fn start(spec: &ScenarioSpec, ledger: Option<&str>) -> Result<Self, LedgerError> {
+    /// Starts the controller of a scenario, from the ledger and the history that were stored last.
+    pub(crate) fn start(
+        spec: &ScenarioSpec,
+        ledger: Option<&str>,
+        history: Option<&str>,
+    ) -> Result<Self, LedgerError> {
         Ok(match spec.controller {
-            Kind::Ballast => Self::Ballast(Box::new(Engine::new(ledger)?)),
+            Kind::Ballast => Self::Ballast(Box::new(Engine::new(ledger)?.with_history(history))),
             Kind::OpenPai => Self::OpenPai(OpenPai::default()),
             Kind::None => Self::None,
         })

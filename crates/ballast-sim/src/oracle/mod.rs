@@ -161,7 +161,10 @@ impl Oracle {
     fn check_mode(&mut self, world: &World, request: &Request) {
         let allowed = match self.policy.mode {
             Mode::Enforce => true,
-            Mode::Recommend => !request.changes() || matches!(request, Request::WriteLedger { .. }),
+            Mode::Recommend => {
+                let own = matches!(request, Request::WriteLedger { .. } | Request::WriteHistory { .. });
+                own || !request.changes()
+            }
             Mode::Observe => !request.changes(),
         };
         if !allowed {

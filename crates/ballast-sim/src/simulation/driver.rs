@@ -93,6 +93,7 @@ pub(super) fn kind_of(request: &Request) -> &'static str {
     match request {
         Request::WriteLedger { .. } => "WriteLedger",
         Request::ReadLedger => "ReadLedger",
+        Request::WriteHistory { .. } => "WriteHistory",
         Request::StartInstance { .. } => "StartInstance",
         Request::CreateInstance { .. } => "CreateInstance",
         Request::StopInstance { .. } => "StopInstance",
@@ -276,8 +277,8 @@ impl Simulation {
         if self.driver.controller.is_some() {
             return;
         }
-        let ledger = self.world.ledger.body.clone();
-        match Controller::start(&self.spec, ledger.as_deref()) {
+        let (ledger, history) = (&self.world.ledger, &self.world.history);
+        match Controller::start(&self.spec, ledger.body.as_deref(), history.as_deref()) {
             Ok(mut controller) => {
                 if self.record.is_some() {
                     controller.record();

@@ -44,7 +44,7 @@ impl Simulation {
     pub fn new(scenario: &Scenario, seed: u64) -> Self {
         let spec = scenario.spec.clone();
         let world = World::new(scenario, seed);
-        let controller = Controller::start(&spec, None).unwrap_or(Controller::None);
+        let controller = Controller::start(&spec, None, None).unwrap_or(Controller::None);
         let driver = Driver::new(controller, spec.pace);
         let every = Span::from_millis(spec.until.as_millis() / SAMPLES).max(SAMPLE_LEAST);
         let series = Series {

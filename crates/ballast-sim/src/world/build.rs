@@ -89,6 +89,7 @@ impl World {
             faults: Faults::new(spec.faults.clone()),
             changes: super::changes::Changes::default(),
             ledger: super::requests::LedgerStore::default(),
+            history: None,
             meter,
             texts: Self::known_texts().into_iter().map(|text| (text, text.into())).collect(),
             digits: (0..super::devices::Devices::MOST).map(|digit| digit.to_string().into()).collect(),

@@ -80,6 +80,8 @@ pub(crate) struct World {
     pub(crate) faults: Faults,
     pub(crate) changes: Changes,
     pub(crate) ledger: LedgerStore,
+    /// The durable history, once it was written.
+    pub(crate) history: Option<String>,
     pub(crate) meter: Meter,
     texts: FxHashMap<&'static str, Name>,
     digits: Vec<Name>,

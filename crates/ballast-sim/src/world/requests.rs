@@ -28,6 +28,10 @@ impl World {
     pub(crate) fn carry_out(&mut self, request: &Request) -> Reply {
         match request {
             Request::WriteLedger { version, body } => self.write_ledger(*version, body),
+            Request::WriteHistory { body } => {
+                self.history = Some(body.clone());
+                Reply::Done
+            }
             Request::ReadLedger => Reply::Ledger(self.ledger.body.clone()),
             Request::StartInstance { id, .. } => self.start_instance(id),
             Request::CreateInstance { pool, zone, name, token } => {

@@ -99,7 +99,8 @@ fn a_pool_may_lower_the_mode_for_itself() {
     cluster.pools.get_mut("cpu").unwrap().mode = Some(Mode::Recommend);
     let mut world = World::new(cluster);
     world.run(Span::from_mins(2));
-    assert_eq!(world.log, Vec::<String>::new());
+    world.log.retain(|words| words != "write-history");
+    assert_eq!(world.log, Vec::<String>::new(), "beyond our own memory");
 }
 
 #[test]

@@ -156,6 +156,44 @@ fn a_removal_is_taken_back_when_the_cloud_takes_the_others() {
 }
 
 #[test]
+fn a_restart_forgets_neither_back_offs_nor_idle_times_nor_what_is_under_way() {
+    let mut cluster = one_unneeded();
+    let pool = cluster.pools.get_mut("cpu").unwrap();
+    (pool.scale_down.idle_after, pool.min) = (Span::from_mins(10), 4);
+    let mut world = World::new(cluster);
+    world.refuses = Some(ErrorClass::StockOut);
+    world.run(Span::from_secs(30));
+    world.cluster.pools.get_mut("cpu").unwrap().min = 1;
+    world.run(Span::from_mins(8));
+    let before = world.engine.memory().clone();
+    world.restart();
+    world.tick();
+    let after = world.engine.memory();
+    assert_eq!((before.ledger.back_off.len(), after.ledger.back_off.len()), (1, 1));
+    let idle = |memory: &crate::memory::Memory| world.cluster.now.since(memory.history.idle_since["n2"]);
+    assert!(idle(&before) > Span::from_mins(6));
+    assert!(idle(&before).as_millis() - idle(after).as_millis() <= 65_000, "at most a minute is lost");
+    world.run(Span::from_mins(4));
+    assert_eq!(world.stops, 1, "it goes after ten minutes, not after eighteen");
+}
+
+#[test]
+fn a_pool_is_left_alone_after_as_many_strikes_as_the_policy_says() {
+    for (strikes, places) in [(1, 2), (5, 1)] {
+        let mut cluster = three_wait();
+        cluster.policy.health.strikes = strikes;
+        let pool = cluster.pools.get_mut("cpu").unwrap();
+        pool.times.boot_deadline = Span::from_mins(3);
+        pool.template.zones = vec!["a".into()];
+        let mut world = World::new(cluster);
+        world.never_joins = true;
+        world.run(Span::from_mins(5));
+        assert_eq!(world.engine.memory().ledger.strikes["cpu"], 1);
+        assert_eq!(world.engine.memory().ledger.back_off.len(), places, "{strikes} strikes");
+    }
+}
+
+#[test]
 fn the_ledger_stays_small_however_much_is_asked_for() {
     let mut cluster = Cluster::new();
     four_cores(&mut cluster);

@@ -25,6 +25,7 @@ pub(super) struct World {
     pub(super) cluster: Cluster,
     pub(super) engine: Engine,
     pub(super) stored: Option<(u64, String)>,
+    pub(super) stored_history: Option<String>,
     /// Requests so far, in words.
     pub(super) log: Vec<String>,
     /// What befalls the request of this number.
@@ -52,6 +53,7 @@ impl World {
             cluster,
             engine: Engine::new(None).expect("no ledger is a ledger"),
             stored: None,
+            stored_history: None,
             log: Vec::new(),
             fault: None,
             refuses: None,
@@ -119,12 +121,16 @@ impl World {
     pub(super) fn restart(&mut self) {
         self.restarts += 1;
         let stored = self.stored.as_ref().map(|(_, body)| body.as_str());
-        self.engine = Engine::new(stored).expect("we wrote it");
+        self.engine = Engine::new(stored).expect("we wrote it").with_history(self.stored_history.as_deref());
     }
 
     fn carry_out(&mut self, request: &Request) -> Reply {
         match request {
             Request::WriteLedger { version, body } => self.write(*version, body),
+            Request::WriteHistory { body } => {
+                self.stored_history = Some(body.clone());
+                Reply::Done
+            }
             Request::ReadLedger => Reply::Ledger(self.stored.as_ref().map(|(_, body)| body.clone())),
             Request::StartInstance { id, .. } => self.start(id),
             Request::CreateInstance { name, token, .. } => self.create(name, token),
@@ -352,6 +358,7 @@ fn words(request: &Request) -> String {
     match request {
         Request::WriteLedger { version, .. } => format!("write {version}"),
         Request::ReadLedger => "read-ledger".into(),
+        Request::WriteHistory { .. } => "write-history".into(),
         Request::StartInstance { id, .. } => format!("start {id}"),
         Request::CreateInstance { name, .. } => format!("create {name}"),
         Request::StopInstance { id, mode, .. } => format!("stop {id} {mode:?}"),
