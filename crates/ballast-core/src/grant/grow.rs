@@ -386,7 +386,8 @@ fn choices(bins: &Bins<'_>, rooms: &Rooms, needs: &[Need<'_>], refusals: &mut Re
             let here = |id: &&Name| entry.instances[*id].zone == new.zone || entry.templates.len() == 1;
             let used = |id: &&Name| !bins.is_opened(id);
             let stopped: Vec<Name> = room.stopped.iter().filter(here).filter(used).cloned().rev().collect();
-            if stopped.is_empty() && !entry.spec.create {
+            let creatable = entry.can_make(template as u32);
+            if stopped.is_empty() && !creatable {
                 refused = refused.or(Some(SkipReason::NothingToStart));
                 continue;
             }
@@ -399,7 +400,7 @@ fn choices(bins: &Bins<'_>, rooms: &Rooms, needs: &[Need<'_>], refusals: &mut Re
                 priority: entry.spec.priority,
                 strategy: entry.spec.strategy,
                 stopped,
-                creatable: entry.spec.create,
+                creatable,
             });
         }
         if let (true, Some(reason)) = (choices.len() == before, refused) {
@@ -427,7 +428,10 @@ fn fits(
                 }
             };
             if let Some(misfit) = misfit {
-                refusals.entry((at, choice.pool)).or_insert(SkipReason::DoesNotFit { misfit });
+                let unknown = bins.snapshot.pools[choice.pool as usize].is_zone_unknown(choice.template);
+                let reason =
+                    if unknown { SkipReason::ZoneUnknown } else { SkipReason::DoesNotFit { misfit } };
+                refusals.entry((at, choice.pool)).or_insert(reason);
             }
         }
     }

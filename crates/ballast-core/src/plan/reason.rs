@@ -299,6 +299,8 @@ pub enum SkipReason {
     },
     /// Nothing can be made and nothing is stopped that could be started.
     NothingToStart,
+    /// What could be started is in a zone that its provider does not tell, and this need demands one.
+    ZoneUnknown,
     /// The pool's instances are not known.
     Unknown,
 }

@@ -117,6 +117,10 @@ impl Words for SkipReason {
             Self::NothingToStart => {
                 "nothing is stopped that could be started, and the pool may not create".to_owned()
             }
+            Self::ZoneUnknown => {
+                "what could be started is in a zone that its provider does not tell, and this demands one"
+                    .to_owned()
+            }
             Self::Unknown => "the pool's instances are not known, so none is counted on".to_owned(),
         }
     }

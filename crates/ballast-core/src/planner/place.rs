@@ -226,11 +226,12 @@ impl Placing<'_, '_, '_> {
             return Some(bin);
         }
         // Zones in turn, so that a minimum spreads over them.
-        let zones = entry.templates.len() as u32;
-        let template = (0..zones).map(|at| (at + room.size) % zones).find(|&template| is_open(template))?;
+        let zones: Vec<u32> = (0..entry.templates.len() as u32).filter(|&at| entry.can_make(at)).collect();
+        let turns = (0..zones.len()).map(|at| zones[(at + room.size as usize) % zones.len()]);
+        let template = turns.into_iter().find(|&template| is_open(template))?;
         let gpus = entry.templates[template as usize].gpus;
         let name: Name = format!("{}+{}", entry.name, self.bins.trial.new.len()).into();
-        entry.spec.create.then(|| NewBin::new(pool as u32, template, Capacity::Creatable, name, gpus))
+        Some(NewBin::new(pool as u32, template, Capacity::Creatable, name, gpus))
     }
 }
 

@@ -129,6 +129,16 @@ impl PoolEntry {
             || labels.get(POOL_LABEL).is_some_and(|pool| *pool == self.name)
     }
 
+    /// Whether a template stands for instances whose zone is not known.
+    pub(crate) fn is_zone_unknown(&self, template: u32) -> bool {
+        self.templates.len() > 1 && self.templates[template as usize].zone.is_empty()
+    }
+
+    /// Whether nodes of a template can be made: one has to know where.
+    pub(crate) fn can_make(&self, template: u32) -> bool {
+        self.spec.create && !self.is_zone_unknown(template)
+    }
+
     /// The template of a zone; the first where no template is of this zone.
     pub(crate) fn template_in(&self, zone: Option<&Name>) -> u32 {
         let of = |template: &Template| zone.is_some_and(|zone| *zone == template.zone);
@@ -163,9 +173,12 @@ impl PoolEntry {
 
     /// Works out the templates anew: they depend on the daemon sets.
     pub fn rebuild(&mut self, daemons: &BTreeMap<(Name, Name), Arc<DaemonSet>>, names: &mut ResourceNames) {
+        // Of one zone there is no doubt; of several, the last template is for instances whose provider does not say where they
+        // are: it has no zone, so that what demands one does not fit.
         let zones = match self.spec.template.zones.as_slice() {
             [] => vec![Name::default()],
-            zones => zones.to_vec(),
+            [one] => vec![one.clone()],
+            several => several.iter().cloned().chain([Name::default()]).collect(),
         };
         self.templates = zones.into_iter().map(|zone| self.template(zone, daemons, names)).collect();
     }
