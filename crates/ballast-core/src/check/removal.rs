@@ -50,14 +50,12 @@ fn untouched(snapshot: &Snapshot, action: &Action, node: &NodeEntry, notes: &mut
     if node.label("node-role.kubernetes.io/control-plane").is_some() {
         notes.push(fatal(17, subject(action), format!("{} runs the control plane", node.name)));
     }
-    if action.kind == ActionKind::CordonNode {
-        return;
-    }
     let allowed: BTreeSet<&Name> = action.precondition.displaces.iter().collect();
     for pod in node.pods.iter().map(|&pod| snapshot.pod(pod)) {
         let class = snapshot.class(pod.class);
         let traits = &class.traits;
-        if traits.daemon || traits.mirror || pod.leaving {
+        let waited_for = action.kind == ActionKind::CordonNode && !allowed.contains(&pod.uid);
+        if traits.daemon || traits.mirror || pod.leaving || waited_for {
             continue;
         }
         let rules = &pool.spec.scale_down;
@@ -150,13 +148,11 @@ fn feasible(snapshot: &Snapshot, going: &[&Action], notes: &mut Vec<PromiseNote>
         free.add(&here, 1);
     }
     let mut moved: Vec<&PodEntry> = Vec::new();
-    for action in going.iter().filter(|action| action.kind == ActionKind::StopInstance) {
+    for action in going {
         let Some(node) = snapshot.node_named(&action.target.name) else { continue };
+        let displaces: BTreeSet<&Name> = action.precondition.displaces.iter().collect();
         let pods = node.pods.iter().map(|&pod| snapshot.pod(pod));
-        moved.extend(pods.filter(|pod| {
-            let traits = &snapshot.class(pod.class).traits;
-            !traits.daemon && !traits.mirror && !pod.leaving
-        }));
+        moved.extend(pods.filter(|pod| displaces.contains(&pod.uid) && !pod.leaving));
     }
     let mut need = Resources::ZERO;
     for pod in &moved {

@@ -12,9 +12,9 @@ mod volume;
 pub use node::{Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
 pub use pdb::{PdbSpec, PdbStatus, PodDisruptionBudget};
 pub use pod::{
-    Affinity, ClaimRef, Container, ContainerPort, ContainerResources, ContainerRestartPolicy, DoNotSchedule,
-    EmptyDir, HostPath, NodeAffinity, Phase, Pod, PodAffinityTerm, PodAffinityTerms, PodCondition, PodSpec,
-    PodStatus, PodVolume, Requests, ResourceClaimRef, SchedulingGate, Toleration, TolerationOperator,
+    Affinity, ClaimRef, Container, ContainerPort, ContainerResources, DoNotSchedule, EmptyDir, HostPath,
+    NodeAffinity, Phase, Pod, PodAffinityTerm, PodAffinityTerms, PodCondition, PodSpec, PodStatus, PodVolume,
+    Requests, ResourceClaimRef, RestartPolicy, SchedulingGate, Toleration, TolerationOperator,
     TopologySpread,
 };
 pub use selector::{

@@ -54,6 +54,9 @@ pub struct PodSpec {
     /// How it spreads.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub topology_spread_constraints: Vec<TopologySpread>,
+    /// When its containers are restarted; always, where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart_policy: Option<RestartPolicy>,
     /// Priority, as admission resolved it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
@@ -110,13 +113,13 @@ pub struct Container {
     pub ports: Vec<ContainerPort>,
     /// `Always` makes an init container a sidecar.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub restart_policy: Option<ContainerRestartPolicy>,
+    pub restart_policy: Option<RestartPolicy>,
 }
 
-/// When an init container is restarted.
+/// When a pod's containers, or an init container, are restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum ContainerRestartPolicy {
-    /// It runs beside the pod's containers for the pod's whole life.
+pub enum RestartPolicy {
+    /// Whenever it ends; an init container then runs beside the pod's containers for the pod's whole life.
     Always,
     /// It is restarted when it fails.
     OnFailure,

@@ -13,6 +13,8 @@ mod say;
 mod tests;
 #[cfg(test)]
 mod tests_of_staying;
+#[cfg(test)]
+mod tests_under_way;
 
 use crate::grant::{Bins, Scratch as Bench, Terms, elastic};
 use crate::memory::{History, Memory};

@@ -3,27 +3,27 @@
 use crate::check::check;
 use crate::fixtures::{Cluster, a_pool, labels};
 use crate::memory::Removal;
-use crate::observation::{ErrorClass, InstanceState, Observation, Source, SourceError};
+use crate::observation::{ErrorClass, InstanceState};
 use crate::plan::{
     ActionCode, ActionKind, HoldReason, Limit, Plan, PodBlock, SkipReason, Step, UnsafeToRemove, WaitingOn,
 };
 use crate::units::Span;
 use crate::wish::{ElasticWish, Scaler};
 
-const SMALL: [(&str, &str); 2] = [("cpu", "4"), ("memory", "16Gi")];
+pub(super) const SMALL: [(&str, &str); 2] = [("cpu", "4"), ("memory", "16Gi")];
 
-fn kinds(plan: &Plan) -> Vec<(ActionKind, String)> {
+pub(super) fn kinds(plan: &Plan) -> Vec<(ActionKind, String)> {
     plan.actions.iter().map(|action| (action.kind, action.target.name.to_string())).collect()
 }
 
-fn made(plan: &Plan, pool: &str) -> usize {
+pub(super) fn made(plan: &Plan, pool: &str) -> usize {
     plan.actions
         .iter()
         .filter(|action| action.kind == ActionKind::CreateInstance && &*action.target.pool == pool)
         .count()
 }
 
-fn kept(plan: &Plan, node: &str) -> Option<UnsafeToRemove> {
+pub(super) fn kept(plan: &Plan, node: &str) -> Option<UnsafeToRemove> {
     let candidate = plan.report.trace.iter().find_map(|step| match step {
         Step::Candidate(candidate) if &*candidate.node == node => Some(candidate),
         _ => None,
@@ -32,7 +32,7 @@ fn kept(plan: &Plan, node: &str) -> Option<UnsafeToRemove> {
 }
 
 /// The drain of a node, just begun.
-fn a_removal(cluster: &Cluster, node: &str) -> Removal {
+pub(super) fn a_removal(cluster: &Cluster, node: &str) -> Removal {
     Removal {
         pool: "cpu".into(),
         uid: format!("uid-{node}").into(),
@@ -50,7 +50,7 @@ fn a_removal(cluster: &Cluster, node: &str) -> Removal {
 }
 
 /// Plans, and lets the second pair of eyes look at it.
-fn checked(cluster: &mut Cluster) -> Plan {
+pub(super) fn checked(cluster: &mut Cluster) -> Plan {
     let snapshot = cluster.store().snapshot();
     let plan = cluster.plan();
     assert_eq!(check(&snapshot, &cluster.memory, &plan), []);
@@ -81,6 +81,30 @@ fn stopped_instances_are_started_before_any_is_made() {
         [(ActionKind::StartInstance, "off-1".to_owned()), (ActionKind::CreateInstance, "cpu-2".to_owned())];
     assert_eq!(kinds(&plan), expected);
     assert_eq!(plan.actions[0].reason.code, ActionCode::PendingPods);
+}
+
+#[test]
+fn an_instance_of_unknown_zone_is_started_for_what_demands_none() {
+    let mut cluster = Cluster::new();
+    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    pool.template.zones = vec!["a".into(), "b".into()];
+    pool.create = false;
+    cluster.instance("off-1", "cpu", InstanceState::Stopped);
+    cluster.instances.values_mut().for_each(|instance| instance.zone = "".into());
+    cluster.pending("web-1", &[("cpu", "2")]);
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::StartInstance, "off-1".to_owned())]);
+    let zone = (*labels(&[("topology.kubernetes.io/zone", "a")])).clone();
+    std::sync::Arc::make_mut(&mut cluster.pods[0].spec).node_selector = zone;
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, []);
+    assert_eq!(plan.report.infeasible[0].pools[0].reason, SkipReason::ZoneUnknown);
+    // Nothing is ever made where one does not know where.
+    let pool = cluster.pools.get_mut("cpu").expect("it is there");
+    (pool.create, pool.min) = (true, 5);
+    let plan = checked(&mut cluster);
+    let made = plan.actions.iter().filter(|action| action.kind == ActionKind::CreateInstance);
+    assert!(made.clone().count() >= 4 && made.clone().all(|action| !action.target.zone.is_empty()));
 }
 
 #[test]
@@ -323,58 +347,6 @@ fn a_minimum_holds_while_a_removal_is_under_way() {
 }
 
 #[test]
-fn a_machine_that_is_off_already_does_not_leave_a_second_time() {
-    let mut cluster = Cluster::new();
-    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0)).min = 1;
-    cluster.without_removal_budgets();
-    for name in ["n1", "n2", "n3"] {
-        cluster.node(name, "cpu");
-    }
-    cluster.instance("n3", "cpu", InstanceState::Stopped);
-    let removal = Removal { stopping: true, ..a_removal(&cluster, "n3") };
-    cluster.memory.ledger.removals.insert("n3".into(), removal);
-    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::StopInstance, "n2".to_owned())]);
-}
-
-#[test]
-fn what_is_being_let_go_counts_until_it_is_gone() {
-    // Seed 2772 of the storms: the list lagged, and a pool was filled up twice.
-    let mut cluster = Cluster::new();
-    cluster.pool("cpu", a_pool(&SMALL, 2, 1.0));
-    cluster.node("n1", "cpu");
-    cluster.running("busy-1", "n1", &[("cpu", "3")]);
-    cluster.pending("web-1", &[("cpu", "3")]);
-    let release = Removal { release: true, ..a_removal(&cluster, "made") };
-    cluster.memory.ledger.removals.insert("made".into(), release);
-    assert_eq!(checked(&mut cluster).actions, []);
-    cluster.memory.ledger.removals.clear();
-    assert_eq!(made(&checked(&mut cluster), "cpu"), 1);
-}
-
-#[test]
-fn a_machine_on_its_way_up_is_one_place_whatever_its_former_node_says() {
-    // Seed 112 of the storms: a machine for every look at one pod, since the node of its former life was still said to be ready.
-    let mut cluster = Cluster::new();
-    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
-    cluster.node("n1", "cpu");
-    cluster.running("lost-1", "n1", &[("cpu", "4")]);
-    cluster.instance("n1", "cpu", InstanceState::Starting);
-    cluster.pending("web-1", &[("cpu", "3")]);
-    let launch = crate::memory::Launch {
-        kind: crate::memory::LaunchKind::Start,
-        pool: "cpu".into(),
-        zone: "".into(),
-        instance_type: "".into(),
-        provider_id: "sim:///n1".into(),
-        token: "cpu-1".into(),
-        since: cluster.now,
-        deadline: cluster.now + Span::from_mins(15),
-    };
-    cluster.memory.ledger.launches.insert("n1".into(), launch);
-    assert_eq!(checked(&mut cluster).actions, []);
-}
-
-#[test]
 fn what_is_displaced_must_fit_elsewhere_together() {
     let mut cluster = Cluster::new();
     cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
@@ -545,60 +517,6 @@ fn surplus_goes_to_elastic_workloads() {
     cluster.pools.get_mut("cpu").expect("it is there").max = 3;
     cluster.node("n3", "cpu");
     assert_eq!(units(&plan_elastic(&cluster, &wish), "train"), 8, "as much as it can use");
-}
-
-#[test]
-fn a_node_that_only_runs_empty_is_taken_back_before_any_is_started() {
-    let mut cluster = Cluster::new();
-    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
-    let node = cluster.node("n1", "cpu");
-    node.spec.unschedulable = true;
-    node.metadata.annotations = labels(&[(crate::snapshot::CORDON_MARK, "m1")]);
-    cluster.running("batch-1", "n1", &[("cpu", "2")]);
-    cluster.pending("web-1", &[("cpu", "2")]);
-    assert_eq!(
-        kinds(&cluster.plan()),
-        [(ActionKind::CreateInstance, "cpu-1".to_owned())],
-        "being drained for good"
-    );
-    let removal = Removal { mark: "m1".into(), waits: true, ..a_removal(&cluster, "n1") };
-    cluster.memory.ledger.removals.insert("n1".into(), removal);
-    let plan = checked(&mut cluster);
-    assert_eq!(kinds(&plan), [(ActionKind::UncordonNode, "n1".to_owned())]);
-    assert_eq!(plan.actions[0].reason.code, ActionCode::CordonNotNeeded);
-}
-
-#[test]
-fn an_instance_of_ours_that_never_joined_is_let_go() {
-    let mut cluster = Cluster::new();
-    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
-    cluster.instance("lost", "cpu", InstanceState::Running);
-    assert_eq!(checked(&mut cluster).actions, [], "without our token it is not ours");
-    cluster.instances.values_mut().next().expect("it is there").token = "cpu-7".into();
-    assert_eq!(checked(&mut cluster).actions, [], "it may be about to join: it was only just seen");
-    cluster.memory.history.idle_since.insert("lost".into(), cluster.now - Span::from_mins(16));
-    let plan = checked(&mut cluster);
-    assert_eq!(kinds(&plan), [(ActionKind::ReleaseInstance, "lost".to_owned())]);
-    assert_eq!(plan.actions[0].reason.code, ActionCode::NeverJoined);
-    // Seed 366 of the storms: what an old list shows may be a node by now.
-    let mut store = cluster.store();
-    let error = SourceError { class: ErrorClass::Transient, message: "no list".into() };
-    let source = Source::instances(&"cpu".into());
-    store.observe(Observation { source, taken_at: cluster.now, outcome: Err(error) });
-    let (plan, _) = super::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
-    assert_eq!(plan.actions, []);
-}
-
-#[test]
-fn a_batch_pool_cordons_and_waits() {
-    let mut cluster = Cluster::new();
-    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0)).scale_down.wait_for_completion = true;
-    cluster.node("n1", "cpu");
-    cluster.running("batch-1", "n1", &[("cpu", "1")]).metadata.owner_references.clear();
-    cluster.without_removal_budgets();
-    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::CordonNode, "n1".to_owned())]);
-    cluster.pods.clear();
-    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::StopInstance, "n1".to_owned())]);
 }
 
 #[test]

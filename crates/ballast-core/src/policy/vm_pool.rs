@@ -204,7 +204,8 @@ pub struct ScaleDown {
     pub utilisation: Share,
     /// How long after a node was added to the pool none is removed. Default 10 minutes.
     pub cool_down: Span,
-    /// Cordons and waits until the work has ended instead of evicting it: for batch work. Default false.
+    /// Cordons and waits until batch work has ended instead of evicting it: pods of jobs of any kind, and pods that are not
+    /// always restarted. Services, which never end, are moved as ever. Default false.
     pub wait_for_completion: bool,
     /// Whether pods without a controller keep their node. Default `Block`.
     pub bare_pods: BarePods,

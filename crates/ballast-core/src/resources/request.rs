@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::kube::{Container, ContainerRestartPolicy, Meta, Name, PodSpec};
+use crate::kube::{Container, Meta, Name, PodSpec, RestartPolicy};
 use crate::units::Quantity;
 
 use super::{Dimension, GpuNeed, ResourceNames, Resources, is_gpu};
@@ -108,7 +108,7 @@ fn total(spec: &PodSpec) -> Amounts {
     let mut starting = Amounts::new();
     for init in &spec.init_containers {
         let requests = requests_of(init);
-        if init.restart_policy == Some(ContainerRestartPolicy::Always) {
+        if init.restart_policy == Some(RestartPolicy::Always) {
             add(&mut sidecars, &requests);
             greater(&mut starting, &sidecars);
         } else {
@@ -164,7 +164,7 @@ mod tests {
     fn container(cpu: &str, sidecar: bool) -> Container {
         let mut container = Container::default();
         container.resources.requests.insert("cpu".into(), cpu.parse().unwrap());
-        container.restart_policy = sidecar.then_some(ContainerRestartPolicy::Always);
+        container.restart_policy = sidecar.then_some(RestartPolicy::Always);
         container
     }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::kube::{LabelSelector, Labels, Meta, Name, PodAffinityTerm, PodDisruptionBudget, PodSpec};
+use crate::kube::{
+    LabelSelector, Labels, Meta, Name, PodAffinityTerm, PodDisruptionBudget, PodSpec, RestartPolicy,
+};
 use crate::resources::{GpuNeed, Resources};
 use crate::units::Quantity;
 
@@ -130,6 +132,8 @@ pub struct Traits {
     pub safe_to_evict: Option<bool>,
     /// Shall run to its end.
     pub on_completion: bool,
+    /// Ends by itself: batch work, which can be waited for.
+    pub finite: bool,
     /// Has local data.
     pub local_storage: bool,
     /// In `kube-system`.
@@ -231,6 +235,7 @@ impl ClassKey {
                 _ => None,
             },
             on_completion: safe == Some("on-completion"),
+            finite: safe == Some("on-completion") || self.ends_by_itself(),
             local_storage: self
                 .spec
                 .volumes
@@ -266,6 +271,13 @@ impl ClassKey {
     /// Whether its controller gives each pod labels of its own.
     fn has_own_labels(&self) -> bool {
         self.owner.as_ref().is_some_and(|(kind, _)| matches!(&**kind, "StatefulSet" | "Job"))
+    }
+
+    /// Whether a pod ends once its work is done: its containers are not always restarted, or its owner is a job of any kind
+    /// (`Job`, `PyTorchJob`, `TrainingJob`, …), which is done when its pods are. Nothing else is known to end.
+    fn ends_by_itself(&self) -> bool {
+        let of_job = self.owner.as_ref().is_some_and(|(kind, _)| kind.ends_with("Job"));
+        of_job || matches!(self.spec.restart_policy, Some(RestartPolicy::Never | RestartPolicy::OnFailure))
     }
 
     /// Required relations to other pods.

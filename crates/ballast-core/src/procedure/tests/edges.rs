@@ -52,7 +52,7 @@ fn word(request: &Request) -> String {
         Request::Cordon { .. } => "cordon".into(),
         Request::Uncordon { mark, .. } => format!("uncordon({mark})"),
         Request::Evict { name, .. } => format!("evict({name})"),
-        Request::WriteLedger { .. } | Request::ReadLedger => "ledger".into(),
+        Request::WriteLedger { .. } | Request::ReadLedger | Request::WriteHistory { .. } => "ledger".into(),
     }
 }
 
@@ -178,9 +178,22 @@ fn a_drain_goes_through() {
         "cordon read-node evict(pod-p1) evict(pod-p2) … read-node evict(pod-p2) … read-node … read-node persist \
          read-node stop(Deallocate) … read-instance … read-instance Stopped"
     );
-    let waits = Removal { waits: true, ..a_removal(LONG) };
-    let replies = [Reply::Done, Reply::Node(both), Reply::Node(a_node()), Reply::Done, Reply::Node(a_node())];
-    assert_eq!(stop(&waits, &replies), "cordon read-node … read-node persist read-node stop(Deallocate)");
+    // What was not to be displaced is waited for, what was is moved meanwhile.
+    let waits = Removal { waits: true, displaces: vec!["p2".into()], ..a_removal(LONG) };
+    let one = LiveNode { pods: vec![a_pod("p1")], ..a_node() };
+    let replies = [
+        Reply::Done,
+        Reply::Node(both),
+        Reply::Done,
+        Reply::Node(one),
+        Reply::Node(a_node()),
+        Reply::Done,
+        Reply::Node(a_node()),
+    ];
+    assert_eq!(
+        stop(&waits, &replies),
+        "cordon read-node evict(pod-p2) … read-node … read-node persist read-node stop(Deallocate)"
+    );
 }
 
 #[test]
@@ -267,6 +280,20 @@ fn a_release_lets_go_what_never_joined() {
                 Reply::Node(cordoned),
             ],
             "read-instance read-node cordon read-node persist read-node stop(Delete)",
+        ),
+        // Seeds 300, 236 and 802 of the storms: it became ready after the cordon.
+        (
+            vec![
+                running(),
+                Reply::Node(LiveNode { unschedulable: false, mark: "".into(), ready: false, ..a_node() }),
+                Reply::Done,
+                Reply::Node(LiveNode { ready: false, ..a_node() }),
+                Reply::Done,
+                Reply::Node(a_node()),
+                Reply::Done,
+            ],
+            "read-instance read-node cordon read-node persist read-node uncordon(stop-7) \
+             GaveUp { why: JoinedLate, cordon_left: false }",
         ),
         (
             vec![running(), Reply::Node(ready())],

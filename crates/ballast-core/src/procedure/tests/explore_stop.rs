@@ -72,7 +72,8 @@ impl Watch {
     fn node_shown(&mut self, node: &LiveNode) {
         let ours = (self.kind == Kind::Release || &*node.uid == "u1")
             && (&*node.mark == MARK || self.kind == Kind::Release && !node.mark.is_empty());
-        self.empty = ours && node.unschedulable && node.pods.is_empty();
+        let joined = self.kind == Kind::Release && node.ready;
+        self.empty = ours && node.unschedulable && node.pods.is_empty() && !joined;
         self.pods.clear();
         if !self.undone {
             let staying = node.pods.iter().filter(|pod| !pod.leaving);
@@ -87,7 +88,7 @@ impl Watch {
 fn removal(kind: Kind, stopping: bool) -> Removal {
     let removal = match kind {
         Kind::Drain => a_removal(DEADLINE),
-        Kind::Waits => Removal { waits: true, ..a_removal(DEADLINE) },
+        Kind::Waits => Removal { waits: true, displaces: vec!["p1".into()], ..a_removal(DEADLINE) },
         Kind::Release => a_release(DEADLINE),
     };
     Removal { stopping, ..removal }
@@ -117,8 +118,8 @@ impl Watched for Watch {
                 Asked::Uncordon
             }
             Request::Evict { uid, .. } => {
-                assert_eq!(self.kind, Kind::Drain);
-                assert!(["p1", "p2"].contains(&&**uid), "a pod that the plan did not name");
+                let named = removal(self.kind, false).displaces;
+                assert!(named.contains(uid), "a pod that the plan did not name");
                 assert!(self.pods.contains(uid));
                 Asked::Evict
             }

@@ -71,9 +71,9 @@ impl VmStop {
     fn saw(&mut self, now: Time, node: &LiveNode) -> Next {
         if self.release && !self.cordoned {
             self.adopt(node);
-            if node.ready {
-                return self.give_up(now, GaveUp::JoinedLate);
-            }
+        }
+        if self.release && node.ready {
+            return self.give_up(now, GaveUp::JoinedLate);
         }
         match self.judge(node) {
             Seen::Replaced => self.end(GaveUp::Replaced),
@@ -108,17 +108,16 @@ impl VmStop {
         if node.pods.is_empty() {
             return self.on(now, Phase::Persist);
         }
-        if self.waits {
-            return self.wait(now, Phase::Check);
-        }
-        let staying: Vec<&LivePod> = node.pods.iter().filter(|pod| !pod.leaving).collect();
-        if staying.iter().any(|pod| !self.displaces.contains(&pod.uid)) {
+        let staying = node.pods.iter().filter(|pod| !pod.leaving);
+        let (moved, others): (Vec<&LivePod>, Vec<&LivePod>) =
+            staying.partition(|pod| self.displaces.contains(&pod.uid));
+        if !others.is_empty() && !self.waits {
             return self.give_up(now, GaveUp::UnexpectedPod);
         }
-        if staying.is_empty() {
+        if moved.is_empty() {
             return self.wait(now, Phase::Check);
         }
-        self.queue = staying.into_iter().rev().cloned().collect();
+        self.queue = moved.into_iter().rev().cloned().collect();
         self.on(now, Phase::Evict)
     }
 

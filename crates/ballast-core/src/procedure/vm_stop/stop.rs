@@ -22,6 +22,8 @@ impl VmStop {
             // A node has appeared for what had none: it is looked at as any other.
             Reply::Node(_) if self.release && !self.cordoned => self.wait(now, Phase::Check),
             Reply::Node(node) => match self.judge(node) {
+                // It is a node after all, with a cordon on it that nobody but us wants.
+                Seen::Ours if self.release && node.ready => self.back(now, GaveUp::JoinedLate),
                 Seen::Ours if node.pods.is_empty() => self.on(now, Phase::Stop),
                 Seen::Ours => self.back(now, GaveUp::UnexpectedPod),
                 Seen::Uncordoned => self.back(now, GaveUp::UncordonedByOther),

@@ -160,11 +160,10 @@ impl<'a, 'b> Weighing<'a, 'b> {
                 until: hold.until(&entry.spec),
             });
         }
-        let waits = entry.spec.scale_down.wait_for_completion;
-        let displaces = displaced(self.snapshot, node, &entry.spec, &self.budgets, waits)?;
+        let displaces = displaced(self.snapshot, node, &entry.spec, &self.budgets)?;
         let mark = self.bins.mark();
         self.bins.close(rank);
-        let elsewhere = if waits { Ok(()) } else { self.place_elsewhere(rank, &displaces) };
+        let elsewhere = self.place_elsewhere(rank, &displaces);
         let going = elsewhere.and_then(|()| self.may_go(slot, node, pool, displaces, hold));
         match going {
             Ok(going) => {
@@ -224,7 +223,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
             reason.map_or(Ok(()), Err)?;
         }
         self.budgets.bind(pool).map_or(Ok(()), Err)?;
-        let waits = entry.spec.scale_down.wait_for_completion && !displaces.is_empty();
+        let waits = node.pods.iter().any(|&pod| is_waited_for(self.snapshot, pod, &entry.spec));
         Ok(Going { slot, idle_since, displaces, waits, why })
     }
 
@@ -272,13 +271,18 @@ fn never(node: &NodeEntry, pool: &PoolEntry, memory: &Memory, now: Time) -> Opti
     rising.then_some(UnsafeToRemove::TooSoon { at })
 }
 
+/// Whether a pod's work is waited for: its pool says so, and the work has an end. What has none would be waited for in vain.
+fn is_waited_for(snapshot: &Snapshot, pod: u32, spec: &VmPoolSpec) -> bool {
+    let traits = &snapshot.class(snapshot.pod(pod).class).traits;
+    spec.scale_down.wait_for_completion && traits.finite && !traits.daemon && !traits.mirror
+}
+
 /// The pods that a removal would displace, if all of them may go.
 fn displaced(
     snapshot: &Snapshot,
     node: &NodeEntry,
     spec: &VmPoolSpec,
     budgets: &Budgets,
-    waits: bool,
 ) -> Result<Vec<u32>, UnsafeToRemove> {
     let mut displaces = Vec::new();
     let mut spent: BTreeMap<usize, i64> = BTreeMap::new();
@@ -288,11 +292,11 @@ fn displaced(
     for number in pods {
         let pod = snapshot.pod(number);
         let class = snapshot.class(pod.class);
-        if class.traits.daemon || class.traits.mirror {
+        if class.traits.daemon || class.traits.mirror || is_waited_for(snapshot, number, spec) {
             continue;
         }
         displaces.push(number);
-        if waits || pod.leaving {
+        if pod.leaving {
             continue;
         }
         let covering: Vec<usize> = covering(snapshot, pod.class).collect();

@@ -1,0 +1,133 @@
+//! Small clusters in which something is under way, or left over from what was.
+
+use crate::fixtures::{Cluster, a_pool, labels};
+use crate::kube::{Name, RestartPolicy};
+use crate::memory::Removal;
+use crate::observation::{ErrorClass, InstanceState, Observation, Source, SourceError};
+use crate::plan::{ActionCode, ActionKind, UnsafeToRemove};
+use crate::units::Span;
+
+use super::tests::{SMALL, a_removal, checked, kept, kinds, made};
+
+#[test]
+fn a_machine_that_is_off_already_does_not_leave_a_second_time() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0)).min = 1;
+    cluster.without_removal_budgets();
+    for name in ["n1", "n2", "n3"] {
+        cluster.node(name, "cpu");
+    }
+    cluster.instance("n3", "cpu", InstanceState::Stopped);
+    let removal = Removal { stopping: true, ..a_removal(&cluster, "n3") };
+    cluster.memory.ledger.removals.insert("n3".into(), removal);
+    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::StopInstance, "n2".to_owned())]);
+}
+
+#[test]
+fn what_is_being_let_go_counts_until_it_is_gone() {
+    // Seed 2772 of the storms: the list lagged, and a pool was filled up twice.
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 2, 1.0));
+    cluster.node("n1", "cpu");
+    cluster.running("busy-1", "n1", &[("cpu", "3")]);
+    cluster.pending("web-1", &[("cpu", "3")]);
+    let release = Removal { release: true, ..a_removal(&cluster, "made") };
+    cluster.memory.ledger.removals.insert("made".into(), release);
+    assert_eq!(checked(&mut cluster).actions, []);
+    cluster.memory.ledger.removals.clear();
+    assert_eq!(made(&checked(&mut cluster), "cpu"), 1);
+}
+
+#[test]
+fn a_machine_on_its_way_up_is_one_place_whatever_its_former_node_says() {
+    // Seed 112 of the storms: a machine for every look at one pod, since the node of its former life was still said to be ready.
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.node("n1", "cpu");
+    cluster.running("lost-1", "n1", &[("cpu", "4")]);
+    cluster.instance("n1", "cpu", InstanceState::Starting);
+    cluster.pending("web-1", &[("cpu", "3")]);
+    let launch = crate::memory::Launch {
+        kind: crate::memory::LaunchKind::Start,
+        pool: "cpu".into(),
+        zone: "".into(),
+        instance_type: "".into(),
+        provider_id: "sim:///n1".into(),
+        token: "cpu-1".into(),
+        since: cluster.now,
+        deadline: cluster.now + Span::from_mins(15),
+    };
+    cluster.memory.ledger.launches.insert("n1".into(), launch);
+    assert_eq!(checked(&mut cluster).actions, []);
+}
+
+#[test]
+fn a_node_that_only_runs_empty_is_taken_back_before_any_is_started() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    let node = cluster.node("n1", "cpu");
+    node.spec.unschedulable = true;
+    node.metadata.annotations = labels(&[(crate::snapshot::CORDON_MARK, "m1")]);
+    cluster.running("batch-1", "n1", &[("cpu", "2")]);
+    cluster.pending("web-1", &[("cpu", "2")]);
+    assert_eq!(
+        kinds(&cluster.plan()),
+        [(ActionKind::CreateInstance, "cpu-1".to_owned())],
+        "being drained for good"
+    );
+    let removal = Removal { mark: "m1".into(), waits: true, ..a_removal(&cluster, "n1") };
+    cluster.memory.ledger.removals.insert("n1".into(), removal);
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::UncordonNode, "n1".to_owned())]);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::CordonNotNeeded);
+}
+
+#[test]
+fn an_instance_of_ours_that_never_joined_is_let_go() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.instance("lost", "cpu", InstanceState::Running);
+    assert_eq!(checked(&mut cluster).actions, [], "without our token it is not ours");
+    cluster.instances.values_mut().next().expect("it is there").token = "cpu-7".into();
+    assert_eq!(checked(&mut cluster).actions, [], "it may be about to join: it was only just seen");
+    cluster.memory.history.idle_since.insert("lost".into(), cluster.now - Span::from_mins(16));
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::ReleaseInstance, "lost".to_owned())]);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::NeverJoined);
+    // Seed 366 of the storms: what an old list shows may be a node by now.
+    let mut store = cluster.store();
+    let error = SourceError { class: ErrorClass::Transient, message: "no list".into() };
+    let source = Source::instances(&"cpu".into());
+    store.observe(Observation { source, taken_at: cluster.now, outcome: Err(error) });
+    let (plan, _) = super::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
+    assert_eq!(plan.actions, []);
+}
+
+#[test]
+fn a_batch_pool_cordons_and_waits() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0)).scale_down.wait_for_completion = true;
+    cluster.node("n1", "cpu");
+    cluster.running("batch-1", "n1", &[("cpu", "1")]).metadata.owner_references[0].kind = "Job".into();
+    cluster.without_removal_budgets();
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::CordonNode, "n1".to_owned())]);
+    assert!(plan.actions[0].precondition.displaces.is_empty());
+    let bare = &mut cluster.pods[0];
+    bare.metadata.owner_references.clear();
+    assert!(matches!(kept(&checked(&mut cluster), "n1"), Some(UnsafeToRemove::PodBlocks { .. })));
+    std::sync::Arc::make_mut(&mut cluster.pods[0].spec).restart_policy = Some(RestartPolicy::Never);
+    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::CordonNode, "n1".to_owned())]);
+    // A service never ends: it is moved, or keeps its node where it fits nowhere else.
+    cluster.running("web-1", "n1", &[("cpu", "500m")]);
+    assert!(matches!(kept(&checked(&mut cluster), "n1"), Some(UnsafeToRemove::NoPlaceFor { .. })));
+    cluster.node("n2", "cpu");
+    cluster.running("web-2", "n2", &[("cpu", "3")]);
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::CordonNode, "n1".to_owned())]);
+    assert_eq!(plan.actions[0].precondition.displaces, [Name::from("uid-web-1")]);
+    cluster.nodes.remove("n2");
+    cluster.instances.remove("sim:///n2");
+    cluster.pods.clear();
+    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::StopInstance, "n1".to_owned())]);
+}
