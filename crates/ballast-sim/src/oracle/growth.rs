@@ -3,7 +3,7 @@
 use ballast_core::kube::Name;
 use ballast_core::resources::Resources;
 
-use super::Oracle;
+use super::{Oracle, PoolRules};
 use crate::world::{Kind, NONE, Power, World};
 
 impl Oracle {
@@ -61,9 +61,12 @@ impl Oracle {
     }
 
     /// I-8: there are never more machines on their way than pods that could be behind them, since the first of those machines
-    /// was launched, and what minimum sizes and headroom ask for.
+    /// was launched, and what minimum sizes and headroom ask for. One that has not come by its deadline is given up: it is
+    /// being let go, and the pods behind it may have another.
     fn check_need(&mut self, world: &World) {
-        self.launched.retain(|&machine, _| is_starting(world, machine));
+        let pools = &self.pools;
+        self.launched
+            .retain(|&machine, _| is_starting(world, machine) && !is_given_up(world, pools, machine));
         let starting = self.launched.len() as i64;
         let base = self.launched.values().copied().min().unwrap_or(self.needed_before(world));
         let by_pods = world.pods_made() as i64 - base;
@@ -101,4 +104,11 @@ impl Oracle {
 fn is_starting(world: &World, machine: u32) -> bool {
     let machine = &world.machines[machine as usize];
     matches!(machine.power, Power::Starting | Power::Running) && !machine.has_been_whole
+}
+
+/// Whether a machine has not come by the deadline of its pool.
+fn is_given_up(world: &World, pools: &[PoolRules], machine: u32) -> bool {
+    let machine = &world.machines[machine as usize];
+    let rules = pools.get(world.kinds[machine.kind as usize].pool as usize);
+    rules.is_some_and(|rules| world.now.since(machine.started_at) > rules.spec.times.boot_deadline)
 }

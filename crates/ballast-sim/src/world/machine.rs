@@ -207,6 +207,8 @@ pub(crate) struct Machine {
     pub(crate) power: Power,
     /// Since when.
     pub(crate) since: Time,
+    /// When it was last put on its way up.
+    pub(crate) started_at: Time,
     /// The node, from joining on.
     pub(crate) node: Option<NodeObject>,
     /// What is free on it.
@@ -244,6 +246,7 @@ impl Machine {
             token: Name::default(),
             power: Power::Stopped,
             since: now,
+            started_at: now,
             node: None,
             free: Resources::ZERO,
             devices: Devices::default(),

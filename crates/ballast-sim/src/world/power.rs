@@ -54,6 +54,7 @@ impl World {
     pub(crate) fn power_on(&mut self, machine: u32) {
         self.set_power(machine, Power::Starting);
         let entry = &mut self.machines[machine as usize];
+        entry.started_at = self.now;
         entry.was_used = false;
         entry.has_been_whole = false;
         entry.doomed = false;
