@@ -184,8 +184,7 @@ fn constrain(pod: &mut Pod, class: u32, label: &str) {
         topology_key: key.into(),
         when_unsatisfiable: DoNotSchedule::DoNotSchedule,
         label_selector: Some(selector.clone()),
-        min_domains: None,
-        match_label_keys: Vec::new(),
+        ..TopologySpread::default()
     };
     let term = |key: &str| PodAffinityTerms {
         required: vec![PodAffinityTerm {

@@ -39,6 +39,7 @@ pub(super) struct Parts {
     pub list: Vec<Part>,
     /// Needs of which no node that could be started may carry more, and why.
     pub unsplit: FxHashMap<usize, Misfit>,
+    leans: Vec<Lean>,
     indexes: [NodeIndex; 2],
 }
 
@@ -72,9 +73,11 @@ impl Parts {
             Some(part) if part.left > 0 && leans[at] == lean => negated(&needs[part.need].class.requests),
             _ => gone(),
         };
-        let indexes =
-            [Lean::Cpu, Lean::Memory].map(|lean| NodeIndex::build((0..leaves).map(|at| leaf(at, lean))));
-        Self { list, unsplit: splitter.unsplit, indexes }
+        let indexes = [Lean::Cpu, Lean::Memory].map(|lean| {
+            let leaves = if leans.contains(&lean) { leaves } else { 0 };
+            NodeIndex::build((0..leaves).map(|at| leaf(at, lean)))
+        });
+        Self { list, leans, unsplit: splitter.unsplit, indexes }
     }
 
     /// The first part of a lean from `from` on with units left that fit into `free`.
@@ -86,7 +89,7 @@ impl Parts {
     pub(super) fn take(&mut self, at: usize, units: u32) {
         self.list[at].left -= units;
         if self.list[at].left == 0 {
-            self.indexes.iter_mut().for_each(|index| index.set(at, gone()));
+            self.indexes[self.leans[at] as usize].set(at, gone());
         }
     }
 }

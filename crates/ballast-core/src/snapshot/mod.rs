@@ -10,6 +10,7 @@ mod constraint;
 mod index;
 mod intern;
 mod node;
+mod pod_table;
 mod pool;
 mod source;
 mod stamp;
@@ -88,6 +89,8 @@ pub struct Snapshot {
     pub(crate) unsettled: BTreeSet<u32>,
     /// Classes with pods that demand distance from others: they bind what comes later.
     pub(crate) keeping_away: BTreeSet<u32>,
+    /// Classes whose pods belong to gangs.
+    pub(crate) in_gangs: BTreeSet<u32>,
     pub(crate) daemons: BTreeMap<(Name, Name), Arc<DaemonSet>>,
     pub(crate) volumes: BTreeMap<Name, Arc<PersistentVolume>>,
     pub(crate) volume_claims: BTreeMap<(Name, Name), Arc<PersistentVolumeClaim>>,
@@ -116,8 +119,6 @@ pub struct PodEntry {
     pub created: Time,
     /// It was told to end.
     pub leaving: bool,
-    /// A gate keeps it from being scheduled.
-    pub gated: bool,
     /// Device of its GPU share, where it says.
     pub gpu_index: Option<u8>,
 }

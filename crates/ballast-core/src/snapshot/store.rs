@@ -12,17 +12,16 @@ use crate::observation::{
 use crate::policy::ClusterPolicySpec;
 use crate::units::{Share, Time};
 
-use super::Snapshot;
+use super::pod_table::PodTable;
 use super::pool::Instances;
 use super::store_pods::Shortcuts;
+use super::{PodEntry, Snapshot};
 
 /// Takes observations and keeps the newest snapshot.
 #[derive(Debug, Default)]
 pub struct Store {
     pub(super) current: Arc<Snapshot>,
-    /// Numbers of pods by namespace and name. Entries lie in a row beside a small table: with many pods it is the reach for memory
-    /// that costs.
-    pub(super) pod_slots: IndexMap<(Name, Name), u32, FxBuildHasher>,
+    pub(super) pod_slots: PodTable,
     pub(super) free_pods: Vec<u32>,
     pub(super) shortcuts: Shortcuts,
     /// Instances by pool, where the pool itself is not known (any more): it may be told of later.
@@ -98,7 +97,7 @@ impl Store {
         let mut gone = kind.map(|kind| self.keys(kind)).unwrap_or_default();
         if kind == Some(ObjectKind::Pod) {
             let more = objects.len().saturating_sub(self.pod_slots.len());
-            self.pod_slots.reserve(more);
+            self.pod_slots.reserve(objects.len());
             self.snapshot_mut().pods.reserve(more);
         }
         for object in objects {
@@ -243,7 +242,10 @@ impl Store {
         let snapshot = &*self.current;
         let cluster = |name: &Name| ((Name::default(), name.clone()), ());
         match kind {
-            ObjectKind::Pod => self.pod_slots.keys().map(|key| (key.clone(), ())).collect(),
+            ObjectKind::Pod => {
+                let key = |pod: &PodEntry| ((pod.namespace.clone(), pod.name.clone()), ());
+                snapshot.pods.iter().flatten().map(key).collect()
+            }
             ObjectKind::Node => snapshot.nodes().map(|node| cluster(&node.name)).collect(),
             ObjectKind::PodDisruptionBudget => snapshot.budgets.keys().map(|key| (key.clone(), ())).collect(),
             ObjectKind::PersistentVolume => snapshot.volumes.keys().map(cluster).collect(),

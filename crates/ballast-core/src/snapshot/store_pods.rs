@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use indexmap::map::Entry;
 use rustc_hash::FxHashMap;
 
-use crate::kube::{Labels, Name, NodeSelector, Phase, Pod, PodSpec};
+use crate::kube::{Labels, Meta, Name, NodeSelector, Phase, Pod, PodSpec};
 use crate::observation::ObjectKey;
 use crate::resources::{amounts_of, is_gpu, pod_requests};
 use crate::units::Time;
 
+use super::pod_table::hash_of;
 use super::{
     Class, ClassKey, Constraint, GPU_MODELS_ANNOTATION, NONE, PodEntry, Snapshot, Store, unmodelled,
 };
@@ -35,35 +35,50 @@ pub(super) struct Shortcut {
 
 impl Store {
     pub(super) fn apply_pod(&mut self, pod: Pod) {
-        let key = (pod.metadata.namespace.clone(), pod.metadata.name.clone());
+        let Meta { namespace, name, .. } = &pod.metadata;
+        let hash = hash_of(namespace, name);
+        let known = self.pod_slot(hash, namespace, name);
         if pod.status.phase.is_terminal() {
-            self.delete_pod(&ObjectKey { namespace: key.0, name: key.1, uid: Name::default() });
+            known.into_iter().for_each(|slot| self.forget(hash, slot));
             return;
         }
         let class = self.class_of(&pod);
         let node = if pod.node_name.is_empty() { NONE } else { self.node_slot(&pod.node_name) };
         let snapshot = Arc::make_mut(&mut self.current);
-        let slot = match self.pod_slots.entry(key) {
-            Entry::Occupied(entry) => {
-                let slot = *entry.get();
+        let slot = match known {
+            Some(slot) => {
                 snapshot.detach(slot, &mut self.touched);
                 slot
             }
-            Entry::Vacant(entry) => *entry.insert(new_pod_slot(&mut self.free_pods, snapshot)),
+            None => {
+                let slot = new_pod_slot(&mut self.free_pods, snapshot);
+                self.pod_slots.insert(hash, slot);
+                slot
+            }
         };
         snapshot.pods[slot as usize] = Some(entry_of(pod, class, node));
         snapshot.attach(slot, &mut self.touched);
     }
 
     pub(super) fn delete_pod(&mut self, key: &ObjectKey) {
-        let pair = (key.namespace.clone(), key.name.clone());
-        let Some(&slot) = self.pod_slots.get(&pair) else { return };
+        let hash = hash_of(&key.namespace, &key.name);
+        let Some(slot) = self.pod_slot(hash, &key.namespace, &key.name) else { return };
         // A late word of an older pod of the same name says nothing about this one.
-        if !key.uid.is_empty() && self.current.pod(slot).uid != key.uid {
-            return;
+        if key.uid.is_empty() || self.current.pod(slot).uid == key.uid {
+            self.forget(hash, slot);
         }
+    }
+
+    fn pod_slot(&self, hash: u32, namespace: &Name, name: &Name) -> Option<u32> {
+        self.pod_slots.find(hash, |slot| {
+            let pod = self.current.pod(slot);
+            pod.name == *name && pod.namespace == *namespace
+        })
+    }
+
+    fn forget(&mut self, hash: u32, slot: u32) {
         Arc::make_mut(&mut self.current).detach(slot, &mut self.touched);
-        self.pod_slots.swap_remove(&pair);
+        self.pod_slots.remove(hash, slot);
         self.free_pods.push(slot);
     }
 
@@ -199,13 +214,17 @@ impl Snapshot {
         if !relations.away.is_empty() {
             self.keeping_away.insert(slot);
         }
+        let gang = key.gang();
+        if gang.is_some() {
+            self.in_gangs.insert(slot);
+        }
         self.classes[slot as usize] = Some(Class {
             amounts: Arc::new(amounts_of(&requests, gpu, &self.names)),
             requests,
             gpu,
             priority: self.priority_of(&key.spec),
             constraint,
-            gang: key.gang(),
+            gang,
             ports: key.ports(),
             relations,
             traits: key.traits(),
@@ -222,6 +241,7 @@ impl Snapshot {
             let class = self.classes[slot as usize].take().expect("a class is kept while it has pods");
             self.constraints.give_back(class.constraint);
             self.keeping_away.remove(&slot);
+            self.in_gangs.remove(&slot);
         }
     }
 
@@ -274,7 +294,6 @@ fn entry_of(pod: Pod, class: u32, node: u32) -> PodEntry {
     PodEntry {
         gpu_index: pod.metadata.annotation(GPU_INDEX_ANNOTATION).and_then(|index| index.parse().ok()),
         leaving: pod.metadata.deletion_timestamp.is_some(),
-        gated: !pod.spec.scheduling_gates.is_empty(),
         created: pod.metadata.creation_timestamp.unwrap_or(Time::ZERO),
         namespace: pod.metadata.namespace,
         name: pod.metadata.name,

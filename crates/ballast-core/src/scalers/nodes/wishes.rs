@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::grant::{Need, Tier};
 use crate::kube::{Labels, Meta, Name, PodSpec, Toleration, TolerationOperator};
 use crate::plan::{Shared, Subject, Waiting, WaitingOn};
@@ -61,11 +63,12 @@ impl NodeWishes {
         };
         let gangs = gangs(snapshot);
         all.waiting_gangs.extend(gangs.keys().map(Gang::key));
-        for slot in in_order(snapshot) {
-            let (class, queue) = (snapshot.class(slot), &snapshot.pending[&slot]);
-            let gated = queue.iter().filter(|(_, _, pod)| snapshot.pod(*pod).gated).count() as u32;
-            let count = queue.len() as u32 - gated;
-            let subject = subject_of(snapshot, slot, count.max(1));
+        for queue in in_order(snapshot) {
+            let class = snapshot.class(queue.slot);
+            // A gate is part of the spec, and so of the class.
+            let gated = if class.key.spec.scheduling_gates.is_empty() { 0 } else { queue.waiting };
+            let count = queue.waiting - gated;
+            let subject = subject_of(class, queue.first, count.max(1));
             if gated > 0 {
                 all.waiting.push(Waiting { subject: subject.clone(), on: WaitingOn::SchedulingGate });
             }
@@ -82,7 +85,7 @@ impl NodeWishes {
                 Some(state) => Some(all.gang_number(state)),
                 None => None,
             };
-            all.push_pending(snapshot, slot, class, count, gang, subject);
+            all.push_pending(snapshot, &queue, count, gang, subject);
         }
         for (pool, entry) in snapshot.pools.iter().enumerate() {
             for headroom in &entry.spec.headroom {
@@ -149,14 +152,13 @@ impl NodeWishes {
     fn push_pending(
         &mut self,
         snapshot: &Snapshot,
-        slot: u32,
-        class: &Class,
+        queue: &Queue<'_>,
         count: u32,
         gang: Option<u32>,
         subject: Subject,
     ) {
-        let have = snapshot.class_keys.users(slot)
-            - snapshot.pending.get(&slot).map_or(0, |queue| queue.len() as u32);
+        let class = snapshot.class(queue.slot);
+        let have = snapshot.class_keys.users(queue.slot) - queue.waiting;
         let workload = match &subject {
             Subject::Pods { workload, .. } => workload.clone(),
             _ => Name::default(),
@@ -176,7 +178,7 @@ impl NodeWishes {
             pending: count,
         });
         self.subjects.push(subject);
-        self.entries.push(Entry::Pending { class: slot, gang, count });
+        self.entries.push(Entry::Pending { class: queue.slot, gang, count });
     }
 
     fn push_headroom(
@@ -211,23 +213,46 @@ impl NodeWishes {
     }
 }
 
-/// Classes that wait, in an order that does not depend on which was seen first.
-fn in_order(snapshot: &Snapshot) -> Vec<u32> {
-    let mut slots: Vec<(&Name, Option<&Name>, u32)> = Vec::with_capacity(snapshot.pending.len());
+/// A class of which pods wait: the name of the first and how many.
+struct Queue<'a> {
+    slot: u32,
+    first: &'a Name,
+    waiting: u32,
+}
+
+/// Classes that wait, in an order that does not depend on which was seen first: by namespace and the name of the first pod.
+fn in_order(snapshot: &Snapshot) -> Vec<Queue<'_>> {
+    let mut numbers: FxHashMap<&Name, usize> = FxHashMap::default();
+    let mut all: Vec<_> = Vec::with_capacity(snapshot.pending.len());
     for (&slot, queue) in &snapshot.pending {
-        slots.push((&snapshot.class(slot).key.namespace, queue.first().map(|(_, name, _)| name), slot));
+        let Some((_, first, _)) = queue.first() else { continue };
+        let next = numbers.len();
+        let namespace = *numbers.entry(&snapshot.class(slot).key.namespace).or_insert(next);
+        all.push((namespace, beginning(first), first, slot, queue.len() as u32));
     }
-    slots.sort_unstable();
-    slots.into_iter().map(|(_, _, slot)| slot).collect()
+    // Namespaces were numbered as they came; their order is that of their names.
+    let mut namespaces: Vec<(&Name, usize)> = numbers.into_iter().collect();
+    namespaces.sort_unstable();
+    let mut order = vec![0; namespaces.len()];
+    namespaces.iter().enumerate().for_each(|(at, (_, number))| order[*number] = at);
+    all.iter_mut().for_each(|(namespace, ..)| *namespace = order[*namespace]);
+    all.sort_unstable();
+    all.into_iter().map(|(_, _, first, slot, waiting)| Queue { slot, first, waiting }).collect()
+}
+
+/// The beginning of a name as one number in the order of names, so that most can be told apart without a look at them.
+fn beginning(name: &str) -> u128 {
+    let mut bytes = [0; 16];
+    let len = name.len().min(bytes.len());
+    bytes[..len].copy_from_slice(&name.as_bytes()[..len]);
+    u128::from_be_bytes(bytes)
 }
 
 /// Pods of a class, as the report speaks of them.
-pub(crate) fn subject_of(snapshot: &Snapshot, slot: u32, count: u32) -> Subject {
-    let key = &snapshot.class(slot).key;
-    let first = snapshot.pending.get(&slot).and_then(|queue| queue.first());
-    let name = first.map(|(_, name, _)| name.clone()).unwrap_or_default();
-    let workload = key.owner.as_ref().map_or_else(|| name.clone(), |(_, owner)| owner.clone());
-    Subject::Pods { namespace: key.namespace.clone(), workload, name, count }
+fn subject_of(class: &Class, first: &Name, count: u32) -> Subject {
+    let key = &class.key;
+    let workload = key.owner.as_ref().map_or(first, |(_, owner)| owner).clone();
+    Subject::Pods { namespace: key.namespace.clone(), workload, name: first.clone(), count }
 }
 
 /// The priority that the policy gives, else the pod's own.
@@ -245,7 +270,7 @@ fn gangs(snapshot: &Snapshot) -> BTreeMap<Gang, GangState> {
     if !snapshot.pending.keys().any(|&slot| snapshot.class(slot).gang.is_some()) {
         return gangs;
     }
-    for (slot, _) in snapshot.class_keys.iter() {
+    for &slot in &snapshot.in_gangs {
         let Some(gang) = &snapshot.class(slot).gang else { continue };
         let pending = snapshot.pending.get(&slot).map_or(0, |queue| queue.len() as u32);
         let state =
