@@ -75,22 +75,29 @@ impl Demo {
         let feed = Feed::new().with_story(Story { title, text: world.story() });
         feed.publish(world.at(world.start()));
         let server = tokio::spawn(console::serve(listener, feed.clone()));
-        screen.line(format_args!("http://{address}/"))?;
+        let address = format!("http://{address}/");
+        screen.line(&address)?;
         let stop = Arc::new(AtomicBool::new(false));
         let driver = thread::spawn({
             let (feed, stop, speed) = (feed.clone(), stop.clone(), self.speed);
             move || drive(world, speed, &feed, &stop)
         });
-        let outcome = self.follow(&feed, &driver, screen).await;
+        let terminal = show::Terminal::new(address, screen);
+        let outcome = self.follow(&feed, &driver, terminal, screen).await;
         stop.store(true, Ordering::Relaxed);
         server.abort();
         outcome
     }
 
     /// Shows in the terminal what the page shows, until the end.
-    async fn follow(self, feed: &Feed, driver: &thread::JoinHandle<()>, screen: &mut Screen) -> Result {
+    async fn follow(
+        self,
+        feed: &Feed,
+        driver: &thread::JoinHandle<()>,
+        mut terminal: show::Terminal,
+        screen: &mut Screen,
+    ) -> Result {
         let started = Instant::now();
-        let mut terminal = show::Terminal::new(screen);
         let interrupted = tokio::signal::ctrl_c();
         tokio::pin!(interrupted);
         loop {

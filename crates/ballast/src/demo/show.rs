@@ -11,15 +11,18 @@ use crate::present::{Screen, status};
 
 /// The terminal and what was last written to it.
 pub(super) struct Terminal {
+    /// The page's address, which stands above the block.
+    address: String,
     in_place: bool,
-    /// Lines of the block that are written over next.
+    /// Lines of the block that are written over next, and how wide the terminal was for them.
     lines: usize,
+    width: u16,
     last_line: Option<Instant>,
 }
 
 impl Terminal {
-    pub(super) fn new(screen: &Screen) -> Self {
-        Self { in_place: screen.is_terminal(), lines: 0, last_line: None }
+    pub(super) fn new(address: String, screen: &Screen) -> Self {
+        Self { address, in_place: screen.is_terminal(), lines: 0, width: 0, last_line: None }
     }
 
     /// How long to wait until it is worth showing more.
@@ -54,7 +57,10 @@ impl Terminal {
         // More than the screen would scroll, and could not be written over. One line stays for the address, one for the cursor.
         lines.truncate(usize::from(height).saturating_sub(2).max(1));
         let mut text = String::new();
-        if self.lines > 0 {
+        if width < self.width {
+            // Lines that were wider are broken now, and nobody can tell where the block begins.
+            text.push_str(&format!("\x1b[2J\x1b[H{}\n", self.address));
+        } else if self.lines > 0 {
             text.push_str(&format!("\x1b[{}A", self.lines));
         }
         text.push_str("\r\x1b[J");
@@ -62,7 +68,7 @@ impl Terminal {
             text.push_str(line);
             text.push('\n');
         }
-        self.lines = lines.len();
+        (self.lines, self.width) = (lines.len(), width);
         text
     }
 }

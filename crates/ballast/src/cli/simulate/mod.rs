@@ -38,7 +38,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "KIND/NAME.path=VALUE")]
     set: Vec<Set>,
     /// The seed of all chance; by default the scenario's own
-    #[arg(long, value_name = "N", conflicts_with = "seeds")]
+    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = seed)]
     seed: Option<u64>,
     /// Run with this many seeds, from the first on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -101,6 +101,10 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         }
     }
     Ok(outcome)
+}
+
+fn seed(text: &str) -> std::result::Result<u64, String> {
+    text.parse().map_err(|_| "write a whole number such as 7".to_owned())
 }
 
 fn seeds(args: &Args, own: u64) -> Vec<u64> {

@@ -96,7 +96,7 @@ fn class(view: &View, pending: &PendingView) -> Markup {
         section class={ "panel verdict " (mood.class()) } {
             p class="verdict-words" { span class={ "sign " (mood.class()) } aria-hidden="true" { (mood.sign()) } " " (words) }
             dl class="facts" {
-                dt { "Waits" } dd { (figures::plural(pending.count, "pod")) ", the first for " (pending.waited.rounded()) }
+                dt { "Waits" } dd { (figures::plural(pending.count, "pod")) @if pending.count > 1 { ", the first" } " for " (pending.waited.rounded()) }
                 dt { "Asks for" } dd { (pending.requests) }
                 dt { "Waits for" }
                 dd {
