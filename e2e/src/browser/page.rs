@@ -14,6 +14,13 @@ const SHOW_TIME_MAX: Duration = Duration::from_secs(20);
 /// How often it is looked at meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// What the browser says to a question that it cannot answer because it goes to another page just then.
+const CUT_OFF: [&str; 3] = [
+    "Inspected target navigated or closed",
+    "Execution context was destroyed",
+    "Cannot find context with specified id",
+];
+
 /// A tab.
 pub struct Page<'a> {
     devtools: &'a mut DevTools,
@@ -64,7 +71,7 @@ impl<'a> Page<'a> {
     /// When it throws, or is still not true after 20 seconds.
     pub fn wait_for(&mut self, expression: &str) -> Result<()> {
         let deadline = Instant::now() + SHOW_TIME_MAX;
-        while self.eval(&format!("Boolean({expression})"))? != json!(true) {
+        while !self.holds(expression)? {
             if Instant::now() > deadline {
                 let seen = self.eval("document.body ? document.body.innerText : ''")?;
                 bail!("still not so after {SHOW_TIME_MAX:?}: {expression}\nthe page shows:\n{seen}");
@@ -72,6 +79,14 @@ impl<'a> Page<'a> {
             thread::sleep(LOOK_EVERY);
         }
         Ok(())
+    }
+
+    /// Whether an expression is true now; while a page gives way to the next, nothing is.
+    fn holds(&mut self, expression: &str) -> Result<bool> {
+        match self.eval(&format!("Boolean({expression})")) {
+            Err(error) if CUT_OFF.iter().any(|words| error.to_string().contains(words)) => Ok(false),
+            seen => Ok(seen? == json!(true)),
+        }
     }
 
     /// The text that a person sees in the first element that matches.
