@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(transparent))]
+#[cfg_attr(feature = "schema", schemars(transparent, inline))]
 pub struct Shared<T>(Arc<Vec<T>>);
 
 impl<T: Clone> Shared<T> {
