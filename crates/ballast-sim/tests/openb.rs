@@ -7,6 +7,8 @@
 use ballast_sim::import::Table;
 use ballast_sim::openb::{Experiment, Trace};
 use ballast_sim::placement::Placement;
+use ballast_sim::scenario::Scenario;
+use ballast_sim::simulation::Simulation;
 
 fn read(name: &str) -> Vec<u8> {
     let folder = std::env::var("BALLAST_TRACES").expect("BALLAST_TRACES names the folder with the traces");
@@ -61,4 +63,16 @@ fn both_node_lists_tell_of_the_same_gpus() {
     let gpus = |trace: &Trace| trace.nodes.iter().map(|node| u32::from(node.gpus)).sum::<u32>();
     assert_eq!((all.nodes.len(), gpu.nodes.len(), all.pods.len()), (1523, 1213, 8152));
     assert_eq!((gpus(&all), gpus(&gpu)), (6212, 6212));
+}
+
+#[test]
+fn the_openb_scenario_lands_in_its_ranges() {
+    let text = std::fs::read_to_string("../../scenarios/openb.yaml").expect("the scenario");
+    let document = serde_saphyr::from_str(&text).expect("YAML");
+    let folder = std::env::var("BALLAST_TRACES").expect("BALLAST_TRACES names the folder with the traces");
+    let scenario = Scenario::from_value(document).expect("a scenario");
+    let scenario = scenario.resolve(|path| std::fs::read(format!("{folder}/{path}"))).expect("the trace");
+    let score = Simulation::new(&scenario, scenario.spec.seed).finish();
+    let missed = score.missed(&scenario.spec.expect);
+    assert!(missed.is_empty(), "{missed:?}\n{:?}", score.breaches.first());
 }
