@@ -17,6 +17,7 @@ use ballast_core::units::{Span, Time};
 use ballast_core::view::View;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::{Outcome, Result};
 use crate::console::{self, Feed, Story};
@@ -75,6 +76,8 @@ impl Demo {
         let feed = Feed::new().with_story(Story { title, text: world.story() });
         feed.publish(world.at(world.start()));
         let server = tokio::spawn(console::serve(listener, feed.clone()));
+        // Before anything is shown: who sees the address may press Ctrl-C.
+        let mut interrupts = signal(SignalKind::interrupt()).doing(|| "cannot listen for Ctrl-C")?;
         let address = format!("http://{address}/");
         screen.line(&address)?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -83,7 +86,7 @@ impl Demo {
             move || drive(world, speed, &feed, &stop)
         });
         let terminal = show::Terminal::new(address, screen);
-        let outcome = self.follow(&feed, &driver, terminal, screen).await;
+        let outcome = self.follow(&feed, &driver, terminal, &mut interrupts, screen).await;
         stop.store(true, Ordering::Relaxed);
         server.abort();
         outcome
@@ -95,11 +98,10 @@ impl Demo {
         feed: &Feed,
         driver: &thread::JoinHandle<()>,
         mut terminal: show::Terminal,
+        interrupts: &mut Signal,
         screen: &mut Screen,
     ) -> Result {
         let started = Instant::now();
-        let interrupted = tokio::signal::ctrl_c();
-        tokio::pin!(interrupted);
         loop {
             if let Some(frame) = feed.newest() {
                 terminal.show(&frame, screen)?;
@@ -112,7 +114,7 @@ impl Demo {
             }
             let left = self.lasts.map(|lasts| lasts.saturating_sub(started.elapsed()));
             tokio::select! {
-                _ = &mut interrupted => {
+                _ = interrupts.recv() => {
                     terminal.leave(screen)?;
                     return Ok(Outcome::Interrupted);
                 }
