@@ -4,6 +4,7 @@
 //! a [`row::Row`] as JSON a line. This verb builds and runs them, refuses rows that contradict themselves, prints a table
 //! and writes the JSON array. Another program that prints such rows is another line in the table of [`runner`].
 
+mod instructions;
 mod row;
 mod runner;
 

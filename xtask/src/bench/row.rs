@@ -86,6 +86,22 @@ impl Row {
         Ok(row)
     }
 
+    /// A figure without a bar, measured once.
+    pub(super) fn told(case: &str, metric: &str, seen: f64, unit: &str) -> Self {
+        Self {
+            case: case.to_owned(),
+            metric: metric.to_owned(),
+            seen,
+            unit: unit.to_owned(),
+            bar: None,
+            relation: None,
+            holds: None,
+            n: 1,
+            spread: 0.0,
+            peer: None,
+        }
+    }
+
     /// The row as the table shows it.
     pub(super) fn cells(&self) -> Vec<String> {
         let bar =

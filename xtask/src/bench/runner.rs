@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::instructions;
 use super::row::Row;
 use crate::workspace;
 
@@ -65,6 +66,8 @@ impl Runner {
         ensure!(status.success(), "{command:?} ended with {status}");
         let silent = cases.iter().find(|case| rows.iter().all(|row| row.case != **case));
         ensure!(silent.is_none(), "{command:?} told nothing of {silent:?}");
+        let program = workspace::target()?.join("release/examples").join(self.example);
+        rows.extend(instructions::count(&program, cases)?);
         Ok(rows)
     }
 }

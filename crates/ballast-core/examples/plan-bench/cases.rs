@@ -25,6 +25,28 @@ pub(crate) const ALL: [(&str, Case); 6] = [
     ("growth", growth),
 ];
 
+/// Makes what a case plans from, and plans `plans` times: what one plan costs is what one more costs. For tools that count
+/// rather than time, which are too slow for the great cases.
+pub(crate) fn plan_times(case: &str, plans: usize) {
+    let cluster = match case {
+        "pack-51k" => generate::pack(false),
+        "remove-2k" => generate::light(),
+        _ => generate::busy(1000),
+    };
+    let mut store = cluster.store();
+    let mut scratch = Scratch::default();
+    for at in 0..plans {
+        if case == "plan-15k-incremental" {
+            let mut pod = cluster.pods[at].clone();
+            pod.metadata.deletion_timestamp = Some(cluster.now);
+            store.observe(changed(pod, cluster.now));
+        } else {
+            scratch = Scratch::default();
+        }
+        planned(&cluster, &store.snapshot(), &mut scratch);
+    }
+}
+
 fn count(plan: &Plan, kind: ActionKind) -> f64 {
     plan.actions.iter().filter(|action| action.kind == kind).count() as f64
 }

@@ -8,10 +8,15 @@ mod generate;
 mod measure;
 
 fn main() {
-    let wanted: Vec<String> =
-        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, plans, case] = arguments.as_slice()
+        && flag == "--plans"
+    {
+        return cases::plan_times(case, plans.parse().unwrap_or(0));
+    }
+    let wanted: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     for (name, case) in cases::ALL {
-        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+        if wanted.is_empty() || wanted.iter().any(|wanted| *wanted == name) {
             for row in case() {
                 println!("{row}");
             }

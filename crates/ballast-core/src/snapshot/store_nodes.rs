@@ -139,6 +139,7 @@ impl Store {
             snapshot.ranks[slot as usize] = rank as u32;
         }
         snapshot.index = NodeIndex::build(order.iter().map(|&slot| snapshot.nodes[slot as usize].room()));
+        snapshot.nodes.iter_mut().for_each(|node| node.stirred = false);
         let id_of =
             |&slot: &u32| Some((snapshot.nodes[slot as usize].node.as_ref()?.spec.provider_id.clone(), slot));
         snapshot.node_ids = order.iter().filter_map(id_of).filter(|(id, _)| !id.is_empty()).collect();
