@@ -3,7 +3,7 @@
 use ballast_core::units::Money;
 use ballast_sim::scenario::Scenario;
 use ballast_sim::score::Score;
-use ballast_sim::simulation::Simulation;
+use ballast_sim::simulation::{Injection, InjectionKind, Simulation};
 use serde_json::{Value, json};
 
 fn scenario(spec: Value) -> Scenario {
@@ -58,6 +58,46 @@ fn shares_of_a_gpu_lie_on_one_device_and_gangs_come_together_or_not_at_all() {
     assert_eq!(gangs.jobs_ended, 2);
     assert_eq!(gangs.get("unserved.c"), Some(3.0), "three do not fit, so none is placed");
     assert_eq!(gangs.get("pendingMax.b"), Some(605.0));
+    // What never came together, or never was done, counts with its time so far.
+    assert_eq!((gangs.assembly.count, gangs.assembly.unserved, gangs.assembly.max), (3, 1, 3600.0));
+    assert!(
+        (gangs.mean_completion - (605.0 + 1210.0 + 3600.0) / 3.0).abs() < 1e-9,
+        "{}",
+        gangs.mean_completion
+    );
+}
+
+#[test]
+fn idle_gpus_are_no_fragments_because_others_ask_for_none() {
+    let score = run(json!({
+        "until": "1h", "controller": "None", "pools": [pool(2, 0)],
+        "workloads": [
+            {"name": "plain", "requests": {"cpu": "1"}, "arrivals": {"perHour": 100.0}, "duration": "1m"},
+            {"name": "gpu", "requests": {"nvidia.com/gpu": "4"}, "arrivals": {"at": ["30m"]}, "duration": "1m"}],
+    }));
+    assert_eq!(score.fragmentation, 0.0, "all four of each node are free together");
+}
+
+#[test]
+fn what_was_there_from_the_start_was_launched_by_nobody() {
+    let score = run(json!({
+        "until": "3h", "policy": {"mode": "Enforce", "limits": {"nodes": 9, "costPerHour": 100}},
+        "pools": [pool(2, 0)],
+    }));
+    assert!(score.removals > 0);
+    assert_eq!(score.unused_launches, 0);
+}
+
+#[test]
+fn a_controller_whose_views_stand_still_goes_on_looking() {
+    let spec = json!({
+        "until": "6m", "policy": {"mode": "Enforce", "limits": {"nodes": 9, "costPerHour": 100}},
+        "pools": [pool(1, 3)],
+        "workloads": [{"name": "w", "requests": {"cpu": "16"}, "arrivals": {"every": "20s"}}],
+    });
+    let injection = Injection { at: 0, kind: InjectionKind::StaleViews };
+    let simulation = Simulation::new(&scenario(spec), 1).with_injection(injection);
+    assert!(simulation.finish().ticks > 15);
 }
 
 #[test]

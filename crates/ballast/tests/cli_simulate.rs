@@ -4,6 +4,8 @@ use snapbox::cmd::{Command, cargo_bin};
 use snapbox::str;
 
 const SMALL: &str = "tests/simulate/small.yaml";
+const MORNING: &str = "tests/simulate/morning.yaml";
+const ROOMIER: &str = "tests/simulate/roomier.yaml";
 
 fn simulate(args: &[&str]) -> Command {
     Command::new(cargo_bin!("ballast"))
@@ -67,56 +69,80 @@ small: 6h with seed 1, money in USD, simulated in [..]s
 
 #[test]
 fn several_policies_are_compared_seed_by_seed() {
-    let args = [SMALL, "--policy", "tests/simulate/dearer.yaml", "--seeds", "3"];
-    simulate(&args)
-        .assert()
-        .success()
-        .stdout_eq(str![[r#"
-A: the scenario's own
-B: tests/simulate/dearer.yaml
+    let told = simulate(&[MORNING, "--policy", ROOMIER, "--seeds", "3"]).assert().success();
+    let output = told.get_output();
+    let table = String::from_utf8(output.stdout.clone()).unwrap();
+    let note = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(note.starts_with("morning: 8h with 3 seeds from 1 to 3, money in USD, simulated in "), "{note}");
+    let row = |name: &str| table.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
+    assert!(table.starts_with("A: the scenario's own\nB: tests/simulate/roomier.yaml\n\n"), "{table}");
+    assert!(row("FIGURE").ends_with("B - A (95 %)"), "{table}");
+    // Three nodes instead of one through the night: dearer beyond chance, and used less.
+    assert!(row("cost").contains('+') && row("cost").ends_with('*'), "{table}");
+    assert!(row("cpuUtilisation").contains(" -") && row("cpuUtilisation").contains(" pp ± "), "{table}");
+    assert!(row("brokenPromises").split_whitespace().eq(["brokenPromises", "0", "0", "·"]), "{table}");
+    assert!(table.contains("(pods of all 3 seeds, times as means over them):\n"), "{table}");
+    assert!(
+        table.ends_with("* the interval leaves zero out: the policies differ beyond chance\n"),
+        "{table}"
+    );
+}
 
-FIGURE                   A        B     B - A (95 %)
-cost                 18.00    24.00   +6.00 ± 0.00 *
-costPerHour           3.00     4.00   +1.00 ± 0.00 *
-idleCost              2.14     2.85   +0.71 ± 1.20
-cpuUtilisation       67.9%    67.9%              ·
-memoryUtilisation    17.0%    17.0%              ·
-gpuUtilisation        0.0%     0.0%              ·
-pendingMean             7m       7m              ·
-pendingP50              0s       0s              ·
-pendingP90           5m48s    5m48s              ·
-pendingP95          11m56s   11m56s              ·
-pendingP99              5h       5h              ·
-pendingMax              5h       5h              ·
-unserved                 1        1              ·
-assemblyP50              ·        ·              ·
-assemblyP95              ·        ·              ·
-adds                     0        0              ·
-removals                 0        0              ·
-reversals                0        0              ·
-evictions                0        0              ·
-reclaims                 0        0              ·
-lostWorkHours            0        0              ·
-lostGpuHours             0        0              ·
-fragmentation         0.0%     0.0%              ·
-jobsEnded               50       50              ·
-brokenPromises           0        0              ·
-plans                    0        0              ·
+#[test]
+fn over_several_seeds_a_figure_tells_how_sure_it_is() {
+    let table = stdout(&[MORNING, "--seeds", "3"]);
+    assert!(table.starts_with("FIGURE") && table.lines().next().unwrap().contains("A (95 %)"), "{table}");
+    assert!(table.lines().any(|line| line.starts_with("cost ") && line.contains(" ± ")), "{table}");
+}
 
-Time that pods waited for a node:
-WORKLOAD   POLICY   PODS   UNSERVED   P50    P90     P95     P99     MAX
-etl        A         159          0    0s   5m4s   9m49s   13m6s   13m6s
-etl        B         159          0    0s   5m4s   9m49s   13m6s   13m6s
-huge       A           3          3    5h     5h      5h      5h      5h
-huge       B           3          3    5h     5h      5h      5h      5h
+#[test]
+fn what_machines_cost_is_no_matter_of_policy() {
+    let table = stdout(&[SMALL, "--policy", "tests/simulate/dearer.yaml"]);
+    let cost = table.lines().find(|line| line.starts_with("cost ")).unwrap();
+    assert_eq!(cost.split_whitespace().collect::<Vec<_>>(), ["cost", "18.00", "18.00", "·"]);
+}
 
-* the interval leaves zero out: the policies differ beyond chance
+#[test]
+fn what_is_set_holds_for_every_policy() {
+    let args = [MORNING, "--policy", ROOMIER, "--set", "VmPool/plain.min=2", "-o", "json"];
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&args)).unwrap();
+    let policies = &answer["simulations"][0]["policies"];
+    assert_eq!(policies[0]["scores"], policies[1]["scores"]);
+}
 
-"#]])
-        .stderr_eq(str![[r#"
-small: 6h with 3 seeds from 1 to 3, money in USD, simulated in [..]s
+#[test]
+fn a_reader_that_went_away_changes_no_verdict() {
+    let mut child = std::process::Command::new(cargo_bin!("ballast"))
+        .args(["simulate", SMALL, "--fail-if", "cost >= 0"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+}
+
+#[test]
+fn a_baseline_may_break_promises_where_its_scenario_says_so() {
+    let openpai = "../../scenarios/openpai-loop.yaml";
+    let run = |expected: &str| {
+        let set = format!("Scenario/openpai-loop.expect={{brokenPromises: {expected}}}");
+        simulate(&[openpai, "--until", "4h", "-o", "name", "--set", &set]).assert()
+    };
+    run("[1, 100000]").code(0);
+    run("[0, 0]").code(3);
+}
+
+#[test]
+fn a_scenario_without_its_data_keeps_no_other_from_being_run() {
+    let openb = "../../scenarios/openb.yaml";
+    let run = |args: &[&str]| simulate(args).env_remove("BALLAST_TRACES").assert();
+    run(&[SMALL, openb, "-o", "name"]).code(0).stdout_eq("scenario/small\n").stderr_eq(str![[r#"
+left out: cannot run openb: cannot read a file of the scenario: BALLAST_TRACES is not set
 
 "#]]);
+    run(&[openb]).code(1).stdout_eq(str![]);
 }
 
 #[test]
@@ -174,13 +200,14 @@ error: invalid value 'cost >' for '--fail-if <EXPR>': a number or a name is miss
 For more information, try '--help'.
 
 "#]]);
-    simulate(&[SMALL, "--fail-if", "cost.nobody > 5"]).assert().code(1).stderr_eq(str![[r#"
-small: 6h with seed 1, money in USD, simulated in [..]s
-error: cannot judge `--fail-if`: this run has no figure `cost.nobody`
+    simulate(&[SMALL, "--fail-if", "cost.nobody > 5"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[
+        r#"
+error: cannot use `--fail-if`: there is no figure `cost.nobody`: the pools are plain, the workloads etl, huge
   | cost.nobody > 5
   | ^^^^^^^^^^^
 
-"#]]);
+"#
+    ]]);
 }
 
 #[test]
@@ -198,6 +225,7 @@ fn a_field_can_be_set() {
     let answer: serde_json::Value = serde_json::from_str(&stdout(&price)).unwrap();
     let cost = answer["simulations"][0]["policies"][0]["scores"][0]["cost"].as_f64().unwrap();
     assert!((cost - 36.0).abs() < 0.01, "{cost}");
+    simulate(&[SMALL, "--until", "0s"]).assert().code(1).stdout_eq(str![]);
     for (set, code) in [("VmPool/gpu.max=1", 1), ("VmPool/plain.maxx=1", 1), ("Scenario/other.until=1h", 1)] {
         simulate(&[SMALL, "--set", set]).assert().code(code).stdout_eq(str![]);
     }
@@ -227,7 +255,9 @@ fn the_page_needs_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
     simulate(&[SMALL, "--html", page.to_str().unwrap()]).assert().success();
-    let html = std::fs::read_to_string(page).unwrap();
+    let html = std::fs::read_to_string(&page).unwrap();
+    simulate(&[SMALL, "--html", page.to_str().unwrap()]).assert().success();
+    assert_eq!(html, std::fs::read_to_string(&page).unwrap(), "one seed, one page");
     assert!(html.contains("<svg") && html.contains("Simulation of small"));
     for other in ["http://", "https://", "<script", "<link", "@import", "url("] {
         assert!(!html.contains(other), "{other}");

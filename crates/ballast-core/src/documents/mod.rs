@@ -29,7 +29,7 @@ mod tests;
 mod tree;
 mod yaml;
 
-pub use check::{Finding, Findings};
+pub use check::{Finding, Findings, check_cluster_policy, check_vm_pool};
 pub use kind::DocumentKind;
 pub use load::load;
 pub use part::Part;

@@ -1,12 +1,16 @@
 //! A cluster as `kubectl get` prints it, as a scenario: its nodes, its pods grouped into workloads, its budgets and daemons.
+//!
+//! What a dump does not say, or a scenario cannot hold, is never guessed in silence: it is told in notes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ballast_core::kube::{DaemonSet, Labels, Name, Node, Phase, Pod, PodDisruptionBudget, Requests};
+use rustc_hash::FxHashMap;
+
+use ballast_core::kube::{DaemonSet, Labels, Name, Node, Phase, Pod, PodDisruptionBudget, PodSpec, Requests};
 use ballast_core::observation::Object;
 use ballast_core::policy::NodeTemplate;
 use ballast_core::snapshot::{GPU_MODEL_LABELS, HOSTNAME_LABEL, POOL_LABEL, TYPE_LABEL, ZONE_LABEL};
-use ballast_core::units::{Money, Span};
+use ballast_core::units::{Money, Quantity, Span};
 
 use super::openb::empty_spec;
 use crate::scenario::{
@@ -14,18 +18,36 @@ use crate::scenario::{
     ScenarioPool, Workload,
 };
 
+/// A scenario that was made of a cluster, and what it does not show of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// What was left out or guessed, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Labels that a controller gives to each pod apart, so that alike pods differ by them.
+const LABELS_OF_ONE_POD: [&str; 3] = [
+    "statefulset.kubernetes.io/pod-name",
+    "apps.kubernetes.io/pod-index",
+    "batch.kubernetes.io/job-completion-index",
+];
+
 /// Turns the objects of a cluster into a scenario of one day.
 ///
 /// Pods run on without end: a dump does not say when they will. Nodes of a pool whose document is among the objects become
 /// machines of that pool; all others are nodes that nobody manages. Without a pool nobody decides.
-pub fn kubectl(name: Name, objects: &[Object]) -> Result<Scenario, ScenarioError> {
+pub fn kubectl(name: Name, objects: &[Object]) -> Result<Imported, ScenarioError> {
     let mut spec = empty_spec();
     let mut pools: Vec<ScenarioPool> = Vec::new();
     let (mut nodes, mut pods): (Vec<&Node>, Vec<&Pod>) = (Vec::new(), Vec::new());
+    let mut unread: BTreeMap<&str, u32> = BTreeMap::new();
     for object in objects {
         match object {
             Object::Node(node) => nodes.push(node),
             Object::Pod(pod) if !pod.status.phase.is_terminal() => pods.push(pod),
+            Object::Pod(_) => {}
             Object::PodDisruptionBudget(budget) => spec.budgets.extend(budget_of(budget)),
             Object::DaemonSet(daemon) => spec.daemons.push(daemon_of(daemon)),
             Object::ClusterPolicy(policy) => spec.policy = policy.spec.clone(),
@@ -36,7 +58,7 @@ pub fn kubectl(name: Name, objects: &[Object]) -> Result<Scenario, ScenarioError
                 stopped: 0,
                 cloud: Cloud::default(),
             }),
-            _ => {}
+            other => *unread.entry(other.kind().name()).or_default() += 1,
         }
     }
     spec.story = format!("{} nodes and {} pods of a real cluster, for a day", nodes.len(), pods.len());
@@ -51,9 +73,22 @@ pub fn kubectl(name: Name, objects: &[Object]) -> Result<Scenario, ScenarioError
     if pools.is_empty() {
         spec.controller = Controller::None;
     }
+    let mut notes: Vec<String> = unread
+        .iter()
+        .map(|(kind, count)| format!("{count} of kind {kind} play no part in a scenario"))
+        .collect();
+    if !spec.budgets.is_empty() {
+        notes.push("each disruption budget allows as many pods down as it allowed in the dump".to_owned());
+    }
+    if pods.iter().any(|pod| !pod.node_name.is_empty()) {
+        notes.push("pods are placed anew: a scenario does not say which pod was on which node".to_owned());
+    }
+    let own_nodes: BTreeSet<&Name> = spec.nodes.iter().map(|group| &group.name).collect();
+    let added = daemons_of(&pods, &spec.daemons, &own_nodes, &mut notes);
+    spec.daemons.extend(added);
     spec.pools = pools;
     spec.workloads = workloads_of(&pods);
-    Scenario::new(name, spec)
+    Ok(Imported { scenario: Scenario::new(name, spec)?, notes })
 }
 
 fn claims(pool: &ScenarioPool, node: &Node) -> bool {
@@ -96,65 +131,121 @@ fn budget_of(budget: &PodDisruptionBudget) -> Option<Budget> {
 
 fn daemon_of(daemon: &DaemonSet) -> Daemon {
     let spec = &daemon.spec.template.spec;
-    let mut requests = Requests::new();
-    for container in &spec.containers {
-        requests.extend(container.resources.requests.clone());
-    }
     Daemon {
         name: daemon.metadata.name.clone(),
         namespace: daemon.metadata.namespace.clone(),
-        requests,
+        requests: requests_of(spec),
         node_selector: spec.node_selector.clone(),
     }
+}
+
+/// What the containers of a pod ask for together.
+fn requests_of(spec: &PodSpec) -> Requests {
+    let mut sum = Requests::new();
+    for (name, amount) in spec.containers.iter().flat_map(|container| &container.resources.requests) {
+        let before = sum.get(name).copied().unwrap_or(Quantity::ZERO);
+        sum.insert(name.clone(), Quantity::from_milli(before.milli().saturating_add(amount.milli())));
+    }
+    sum
+}
+
+/// The kind of a pod's controller.
+fn kind_of(pod: &Pod) -> Option<&str> {
+    pod.metadata.controller().map(|owner| &*owner.kind)
+}
+
+/// Pods that come with their nodes and of which the dump holds no DaemonSet: those of the kubelet, each on its own node, and
+/// those of DaemonSets that are not in the dump.
+fn daemons_of(
+    pods: &[&Pod],
+    known: &[Daemon],
+    own_nodes: &BTreeSet<&Name>,
+    notes: &mut Vec<String>,
+) -> Vec<Daemon> {
+    let mut found: BTreeMap<(Name, Name), Daemon> = BTreeMap::new();
+    let (mut guessed, mut left_out) = (BTreeSet::new(), 0);
+    for pod in pods {
+        let namespace = pod.metadata.namespace.clone();
+        let mut daemon = |name: &Name, node_selector: Labels| {
+            let requests = requests_of(&pod.spec);
+            let daemon = Daemon { name: name.clone(), namespace: namespace.clone(), requests, node_selector };
+            found.entry((namespace.clone(), name.clone())).or_insert(daemon);
+        };
+        match pod.metadata.controller() {
+            Some(owner) if &*owner.kind == "Node" && own_nodes.contains(&pod.node_name) => {
+                let here = Labels::from([(HOSTNAME_LABEL.into(), pod.node_name.clone())]);
+                daemon(&pod.metadata.name, here);
+            }
+            Some(owner) if &*owner.kind == "Node" => left_out += 1,
+            Some(owner) if &*owner.kind == "DaemonSet" => {
+                let is_it = |known: &Daemon| known.name == owner.name && known.namespace == namespace;
+                if !known.iter().any(is_it) {
+                    daemon(&owner.name, pod.spec.node_selector.clone());
+                    guessed.insert(format!("{namespace}/{}", owner.name));
+                }
+            }
+            _ => {}
+        }
+    }
+    if left_out > 0 {
+        notes.push(format!("{left_out} static pods on nodes of pools are left out"));
+    }
+    notes.extend(
+        guessed.iter().map(|name| format!("the DaemonSet {name} is not there and is taken from its pods")),
+    );
+    found.into_values().collect()
 }
 
 /// Pods of one controller and one spec are one workload; daemons and pods of the kubelet come with their nodes.
 fn workloads_of(pods: &[&Pod]) -> Vec<Workload> {
     let mut groups: BTreeMap<(Name, Name, usize), Workload> = BTreeMap::new();
-    let mut specs: Vec<&Pod> = Vec::new();
-    for pod in pods {
-        let owner = pod.metadata.controller();
-        let kind = owner.map(|owner| &*owner.kind);
-        if matches!(kind, Some("DaemonSet" | "Node")) {
-            continue;
-        }
-        let alike = |other: &&Pod| other.spec == pod.spec && other.metadata.labels == pod.metadata.labels;
-        let number = specs.iter().position(alike).unwrap_or_else(|| {
-            specs.push(pod);
-            specs.len() - 1
-        });
-        let name = owner.map_or(&pod.metadata.name, |owner| &owner.name);
+    let mut specs: FxHashMap<(&PodSpec, Labels), usize> = FxHashMap::default();
+    for pod in pods.iter().filter(|pod| !matches!(kind_of(pod), Some("DaemonSet" | "Node"))) {
+        let mut labels = (*pod.metadata.labels).clone();
+        labels.retain(|key, _| !LABELS_OF_ONE_POD.contains(&&**key));
+        let next = specs.len();
+        let number = *specs.entry((&*pod.spec, labels.clone())).or_insert(next);
+        let name = pod.metadata.controller().map_or(&pod.metadata.name, |owner| &owner.name);
         let key = (pod.metadata.namespace.clone(), name.clone(), number);
-        if let Some(workload) = groups.get_mut(&key) {
-            workload.members += 1;
-            continue;
+        match groups.get_mut(&key) {
+            Some(workload) => workload.members += 1,
+            None => {
+                let workload = workload_of(pod, &key, labels);
+                groups.insert(key, workload);
+            }
         }
-        let owner = match kind {
-            None => Owner::None,
-            Some("ReplicaSet") => Owner::ReplicaSet,
-            Some("StatefulSet") => Owner::StatefulSet,
-            Some(_) => Owner::Job,
-        };
-        groups.insert(key.clone(), workload_of(pod, &key, owner));
     }
-    let mut seen: BTreeMap<Name, u32> = BTreeMap::new();
     let mut workloads: Vec<Workload> = groups.into_values().collect();
-    for workload in &mut workloads {
-        let count = seen.entry(workload.name.clone()).or_default();
-        *count += 1;
-        if *count > 1 {
-            workload.name = format!("{}-{count}", workload.name).into();
-        }
-    }
+    name_apart(&mut workloads);
     workloads
 }
 
-fn workload_of(pod: &Pod, (namespace, name, _): &(Name, Name, usize), owner: Owner) -> Workload {
+/// Gives a name of its own to every workload: the first of a name keeps it, the others get a number that nobody has.
+fn name_apart(workloads: &mut [Workload]) {
+    let mut taken: BTreeSet<Name> = workloads.iter().map(|workload| workload.name.clone()).collect();
+    let mut kept = BTreeSet::new();
+    for workload in workloads {
+        if kept.insert(workload.name.clone()) {
+            continue;
+        }
+        let numbered = (2u32..).map(|number| -> Name { format!("{}-{number}", workload.name).into() });
+        let free = numbered.into_iter().find(|name| !taken.contains(name));
+        workload.name = free.unwrap_or_default();
+        taken.insert(workload.name.clone());
+    }
+}
+
+fn workload_of(pod: &Pod, (namespace, name, _): &(Name, Name, usize), labels: Labels) -> Workload {
     let starts = if pod.status.phase == Phase::Running { Span::ZERO } else { Span::from_secs(5) };
     Workload {
         name: name.clone(),
         namespace: namespace.clone(),
-        owner,
+        owner: match kind_of(pod) {
+            None => Owner::None,
+            Some("ReplicaSet") => Owner::ReplicaSet,
+            Some("StatefulSet") => Owner::StatefulSet,
+            Some(_) => Owner::Job,
+        },
         arrivals: Arrivals::default(),
         requests: BTreeMap::new(),
         gpu_milli: None,
@@ -166,7 +257,7 @@ fn workload_of(pod: &Pod, (namespace, name, _): &(Name, Name, usize), owner: Own
         checkpoint: None,
         start_up: Distribution::Fixed(starts),
         priority: pod.spec.priority.unwrap_or(0),
-        labels: (*pod.metadata.labels).clone(),
+        labels,
         annotations: (*pod.metadata.annotations).clone(),
         pod_spec: (*pod.spec).clone(),
     }
@@ -204,7 +295,9 @@ mod tests {
 
     #[test]
     fn a_dump_becomes_a_scenario_that_runs() {
-        let scenario = kubectl("dump".into(), &objects()).expect("a good dump");
+        let Imported { scenario, notes } = kubectl("dump".into(), &objects()).expect("a good dump");
+        assert_eq!(notes, ["the DaemonSet shop/web-1 is not there and is taken from its pods"]);
+        assert_eq!(scenario.spec.story, "2 nodes and 3 pods of a real cluster, for a day");
         assert_eq!(scenario.spec.nodes.len(), 2);
         let [web] = &scenario.spec.workloads[..] else { panic!("one workload") };
         assert_eq!((&*web.name, web.members, web.owner), ("web-1", 2, Owner::ReplicaSet));
@@ -213,5 +306,42 @@ mod tests {
         assert!((score.cpu_utilisation - 0.5).abs() < 1e-3, "{}", score.cpu_utilisation);
         let again = Scenario::from_value(scenario.to_value()).expect("what we write we read");
         assert_eq!(again, scenario);
+    }
+
+    /// A pod of a controller on a node.
+    fn pod(name: &str, kind: &str, owner: &str, labels: serde_json::Value) -> Object {
+        let requests = json!({"resources": {"requests": {"cpu": "250m", "memory": "1Gi"}}});
+        let pod = json!({"metadata": {"name": name, "namespace": "shop", "labels": labels,
+            "ownerReferences": [{"kind": kind, "name": owner, "uid": "u", "controller": true}]},
+            "spec": {"nodeName": "n1", "containers": [requests, requests]}, "status": {"phase": "Running"}});
+        let mut pod: Pod = serde_json::from_value(pod).expect("a pod");
+        pod.node_name = "n1".into();
+        Object::Pod(pod)
+    }
+
+    #[test]
+    fn what_comes_with_a_node_is_there_and_pods_of_a_set_are_one_workload() {
+        let index = |at: u32| json!({"app": "db", "apps.kubernetes.io/pod-index": at.to_string()});
+        let mut objects = objects();
+        objects.extend([
+            pod("db-0", "StatefulSet", "db", index(0)),
+            pod("db-1", "StatefulSet", "db", index(1)),
+            // Of the same set, but of another template; and a set whose name looks like a numbered one.
+            pod("db-2", "StatefulSet", "db", json!({"app": "db", "new": "yes"})),
+            pod("db-2-0", "StatefulSet", "db-2", index(0)),
+            pod("etcd-n1", "Node", "n1", json!({})),
+        ]);
+        let volume = json!({"metadata": {"name": "v"}, "spec": {}});
+        objects.push(Object::PersistentVolume(serde_json::from_value(volume).expect("a volume")));
+        let Imported { scenario, notes } = kubectl("dump".into(), &objects).expect("a good dump");
+        let members: BTreeMap<&str, u32> =
+            scenario.spec.workloads.iter().map(|workload| (&*workload.name, workload.members)).collect();
+        assert_eq!(members, BTreeMap::from([("db", 2), ("db-2", 1), ("db-3", 1), ("web-1", 2)]));
+        let etcd =
+            scenario.spec.daemons.iter().find(|daemon| &*daemon.name == "etcd-n1").expect("a static pod");
+        assert_eq!((etcd.requests["cpu"].milli(), etcd.requests["memory"].units()), (500, 2 << 30));
+        assert_eq!(etcd.node_selector[HOSTNAME_LABEL], "n1".into());
+        assert!(notes.iter().any(|note| note == "1 of kind PersistentVolume play no part in a scenario"));
+        assert!(notes.iter().any(|note| note.starts_with("pods are placed anew")), "{notes:?}");
     }
 }

@@ -5,6 +5,6 @@ mod kubectl;
 mod openb;
 
 pub use csv::{Cell, CsvError, Row, Table};
-pub use kubectl::kubectl;
+pub use kubectl::{Imported, kubectl};
 pub(crate) use openb::fill as fill_from_openb;
 pub use openb::openb;

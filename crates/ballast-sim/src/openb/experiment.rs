@@ -260,15 +260,9 @@ fn reckon(placement: Placement, typical: &Typical, node: &State, need: &Need) ->
             Placement::MostAllocated => most_allocated(&room, need),
             _ => best_fit(&room, need),
         };
-        (points, tightest(&node.gpus_left, need))
+        (points, need.tightest(&node.gpus_left))
     };
     Known { version: node.version, points, device: device as u8 }
-}
-
-/// The device that a share leaves least of.
-fn tightest(gpus_left: &[u16], need: &Need) -> usize {
-    let fitting = (0..gpus_left.len()).filter(|&device| gpus_left[device] >= need.gpu_milli);
-    fitting.min_by_key(|&device| gpus_left[device]).unwrap_or(0)
 }
 
 #[cfg(test)]

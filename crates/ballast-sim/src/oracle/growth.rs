@@ -1,5 +1,7 @@
 //! Checks on what is added: limits, and one launch for one need.
 
+use std::collections::BTreeMap;
+
 use ballast_core::kube::Name;
 use ballast_core::resources::Resources;
 
@@ -36,15 +38,18 @@ impl Oracle {
     /// I-6, I-27: the limits of the cluster, counting what starts and what ends.
     fn check_limits(&mut self, world: &World, new: &Kind) {
         let limits = self.policy.limits.clone();
-        let counted = |kind: &&Kind| kind.pool != NONE;
-        let (mut nodes, mut cores, mut gpus, mut cost) = (0u64, 0i64, 0u64, 0i64);
-        let up = world.machines.iter().filter(|machine| machine.power.counts());
-        let kinds = up.map(|machine| &world.kinds[machine.kind as usize]).filter(counted).chain([new]);
-        for kind in kinds {
+        let (mut nodes, mut cores, mut cost) = (0u64, 0i64, 0i64);
+        let mut gpus: BTreeMap<&str, u64> = BTreeMap::new();
+        let machines = world.pools.iter().flat_map(|pool| &pool.machines);
+        let up = machines.map(|&machine| &world.machines[machine as usize]);
+        let up = up.filter(|machine| machine.power.counts());
+        for kind in up.map(|machine| &world.kinds[machine.kind as usize]).chain([new]) {
             nodes += 1;
             cores += kind.room[Resources::CPU];
-            gpus += u64::from(kind.gpus);
             cost += kind.per_hour.as_micros();
+            for model in ["*", kind.gpu_model()] {
+                *gpus.entry(model).or_default() += u64::from(kind.gpus);
+            }
         }
         if limits.nodes.is_some_and(|most| nodes > u64::from(most)) {
             self.breach(world, "I-6", format!("{nodes} nodes are more than {:?}", limits.nodes));
@@ -52,8 +57,12 @@ impl Oracle {
         if limits.cores.is_some_and(|most| cores > most.milli()) {
             self.breach(world, "I-6", format!("{} cores are more than allowed", cores / 1000));
         }
-        if limits.gpus.get("*").is_some_and(|most| gpus > u64::from(*most)) {
-            self.breach(world, "I-6", format!("{gpus} GPUs are more than allowed"));
+        for (model, &most) in &limits.gpus {
+            let there = gpus.get(&**model).copied().unwrap_or(0);
+            // A launch of another model passes no limit of this one.
+            if there > u64::from(most) && (&**model == "*" || **model == *new.gpu_model()) {
+                self.breach(world, "I-6", format!("{there} GPUs of `{model}` are more than {most}"));
+            }
         }
         if limits.cost_per_hour.is_some_and(|most| cost > most.as_micros()) {
             self.breach(world, "I-27", format!("{:.2} an hour are more than allowed", cost as f64 / 1e6));
@@ -111,4 +120,40 @@ fn is_given_up(world: &World, pools: &[PoolRules], machine: u32) -> bool {
     let machine = &world.machines[machine as usize];
     let rules = pools.get(world.kinds[machine.kind as usize].pool as usize);
     rules.is_some_and(|rules| world.now.since(machine.started_at) > rules.spec.times.boot_deadline)
+}
+
+#[cfg(test)]
+mod tests {
+    use ballast_core::procedure::Request;
+    use serde_json::json;
+
+    use super::*;
+    use crate::scenario::Scenario;
+    use crate::watch::Watch;
+
+    #[test]
+    fn a_limit_on_one_model_of_gpus_binds_that_model() {
+        let pool = |name: &str, model: &str| {
+            json!({"name": name, "running": 1, "stopped": 1, "spec": {
+                "provider": {"kind": "Simulated"}, "max": 4, "template": {"gpuModel": model,
+                    "allocatable": {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": "4"}}}})
+        };
+        let document = json!({
+            "apiVersion": "ballast.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "s"}, "spec": {
+                "until": "1h", "pools": [pool("new", "H100"), pool("old", "T4")],
+                "policy": {"mode": "Enforce", "limits": {"nodes": 9, "costPerHour": 9, "gpus": {"H100": 7}}},
+            },
+        });
+        let scenario = Scenario::from_value(document).expect("a good scenario");
+        let world = World::new(&scenario, 1);
+        let mut oracle = Oracle::new(&scenario.spec);
+        let mut broken = |pool: &str| {
+            let id = format!("sim://{pool}/{pool}-1").into();
+            let request = Request::StartInstance { pool: pool.into(), id };
+            oracle.before(&world, &Watch::new(&scenario.spec), &request);
+            oracle.breaches().iter().filter(|breach| breach.promise == "I-6").count()
+        };
+        assert_eq!(broken("old"), 0);
+        assert_eq!(broken("new"), 1);
+    }
 }

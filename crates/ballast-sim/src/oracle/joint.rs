@@ -27,8 +27,7 @@ impl Oracle {
             displaced.extend(guests.filter(|&pod| {
                 let entry = &world.pods[pod];
                 let class = &world.classes[entry.class as usize];
-                // What stands in relations to others cannot be laid out one by one.
-                !class.daemon && !class.is_picky && matches!(entry.life, Life::Running | Life::Starting)
+                !class.daemon && matches!(entry.life, Life::Running | Life::Starting)
             }));
         }
         if displaced.is_empty() {
@@ -67,7 +66,9 @@ fn lay_out(world: &World, leaving: &[u32], pods: &[u32], tight: bool) -> bool {
         let fitting = spare.iter_mut().filter(|spare| {
             let kind = world.machines[spare.machine as usize].kind as usize;
             let room = Room { gpus_left: &spare.gpus, ..spare.room };
+            // Relations to other pods are left out: laid out one by one, they would forbid more than they do.
             world.allows(class_number, kind)
+                && world.is_meant_for(class, &world.machines[spare.machine as usize])
                 && class.requests.fits(&spare.free)
                 && room.devices_fit(&class.need)
         });

@@ -80,12 +80,14 @@ impl Oracle {
     /// I-6: a pool does not fall below its minimum by our hand. What its cloud took a moment ago nobody can know yet.
     fn check_minimum(&mut self, world: &World, pool: u32, machine: &Machine) {
         let rules = &self.pools[pool as usize];
-        let least = i64::from(rules.spec.min);
+        // Which window of a schedule holds is the planner's to judge; below the lowest minimum of all of them it may never be.
+        let windows = rules.spec.schedule.iter().filter_map(|window| window.min);
+        let least = i64::from(windows.fold(rules.spec.min, u32::min));
         let power = &world.meter.pools[pool as usize].power;
         let taken = world.pools[pool as usize].taken_back.iter().rev();
         let unseen = taken.take_while(|at| world.now.since(**at) <= LOSS_KNOWN_WITHIN).count() as i64;
         let left = power[0] + power[1] - 1 + unseen;
-        if left < least && rules.spec.schedule.is_empty() {
+        if left < least {
             let message = format!("`{}` is stopped, {left} are left of at least {least}", machine.name);
             self.breach(world, "I-6", message);
         }
@@ -146,7 +148,7 @@ impl Oracle {
         if !machine.has_been_whole {
             return;
         }
-        for view in [View::Nodes, View::Pods, View::Budgets, View::Instances] {
+        for view in View::ALL {
             let Some((kind, since)) = watch.trouble(view, Some(pool as usize)) else { continue };
             let lasted = world.now.since(since);
             let shows_no_truth = match kind {

@@ -31,11 +31,16 @@ const POPULARITY_PERCENT: i64 = 95;
 impl Typical {
     /// The most frequent shapes that together make up 95 % of the pods.
     pub fn of(needs: impl IntoIterator<Item = Need>) -> Self {
+        Self::weighed(needs.into_iter().map(|need| (need, 1)))
+    }
+
+    /// The same of pods of which only their number is known.
+    pub fn weighed(needs: impl IntoIterator<Item = (Need, i64)>) -> Self {
         let mut counts: FxHashMap<Need, i64> = FxHashMap::default();
         let mut pods = 0;
-        for need in needs {
-            *counts.entry(Need { memory: 0, ..need }).or_default() += 1;
-            pods += 1;
+        for (need, count) in needs {
+            *counts.entry(Need { memory: 0, ..need }).or_default() += count;
+            pods += count;
         }
         let mut shapes: Vec<Shape> = counts.into_iter().map(|(need, count)| Shape { need, count }).collect();
         shapes.sort_unstable_by_key(|shape| (-shape.count, shape.need));

@@ -79,6 +79,12 @@ impl Need {
     pub fn is_share(&self) -> bool {
         self.gpus == 1 && self.gpu_milli < 1000
     }
+
+    /// The device that a share leaves least of, among devices with so much left of each.
+    pub fn tightest(&self, left: &[u16]) -> usize {
+        let fitting = (0..left.len()).filter(|&device| left[device] >= self.gpu_milli);
+        fitting.min_by_key(|&device| left[device]).unwrap_or(0)
+    }
 }
 
 /// The score of kube-scheduler's `LeastAllocated`: the mean share of CPU and memory that stays free, from 0 to 100.

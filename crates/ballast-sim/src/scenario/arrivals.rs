@@ -71,6 +71,20 @@ impl Arrivals {
         (next < end || self.until.is_none()).then_some(next)
     }
 
+    /// How many jobs are to be expected until then; waves and week-ends even out and are left out.
+    pub fn expected(&self, until: Span) -> f64 {
+        let end = self.until.unwrap_or(until).min(until);
+        let hours = (end.as_hours_f64() - self.from.as_hours_f64()).max(0.0);
+        let times = if let Some(per_hour) = self.per_hour {
+            per_hour * hours
+        } else if let Some(every) = self.every {
+            1.0 + hours / every.as_hours_f64().max(f64::MIN_POSITIVE)
+        } else {
+            self.at.len().max(1) as f64
+        };
+        times * f64::from(self.count)
+    }
+
     /// Thinning: candidates come at the highest rate and are kept in proportion to the rate of their hour.
     fn by_chance(
         &self,
@@ -134,6 +148,16 @@ mod tests {
         let within = |from: i64, to: i64| wave.iter().filter(|&&hour| (from..to).contains(&hour)).count();
         assert!(within(12, 16) > 4 * within(0, 4), "the afternoon is busier than the night");
         assert!(within(24 * 5, 24 * 6) * 3 < within(24, 48), "Saturday is calmer than Tuesday");
+    }
+
+    #[test]
+    fn as_many_are_expected_as_come() {
+        let day = Span::from_hours(24);
+        let chance = Arrivals { per_hour: Some(10.0), from: Span::from_hours(4), ..Arrivals::default() };
+        assert_eq!(chance.expected(day), 200.0);
+        let every = Arrivals { every: Some(Span::from_hours(6)), count: 3, ..Arrivals::default() };
+        assert_eq!(every.expected(Span::from_hours(23)).floor(), 14.0);
+        assert_eq!(Arrivals::default().expected(day), 1.0);
     }
 
     #[test]

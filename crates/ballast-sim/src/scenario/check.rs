@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{Arrivals, Distribution, Fault, FaultKind, ScenarioSpec};
+use ballast_core::documents::{Finding, Findings, Path, check_cluster_policy, check_vm_pool};
 use ballast_core::kube::Name;
 use ballast_core::policy::NodeTemplate;
 use ballast_core::units::{Share, Span};
+
+use crate::score::{Score, Waits};
 
 /// Something that is wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +53,16 @@ impl Complaints {
         }
     }
 
+    /// What the documents themselves would be refused for; `place` is where their spec stands.
+    fn findings(&mut self, place: &str, Findings(found): Findings) {
+        for Finding { path, message, allowed, suggestion, .. } in found {
+            let field = Path(path.0.into_iter().skip(1).collect());
+            let more = allowed.map(|allowed| format!("; allowed is {allowed}"));
+            let more = more.or(suggestion.map(|suggestion| format!("; {suggestion}")));
+            self.add(format!("{place}.{field}"), format!("{message}{}", more.unwrap_or_default()));
+        }
+    }
+
     fn distribution(&mut self, path: String, distribution: Option<&Distribution>) {
         if let Some(trouble) = distribution.and_then(Distribution::trouble) {
             self.add(path, trouble);
@@ -69,16 +82,49 @@ impl ScenarioSpec {
         told.require(self.until <= UNTIL_MAX, "until", "more than ten years");
         told.require(self.pace.interval >= Span::from_millis(100), "pace.interval", "less than 100ms");
         told.require(self.pace.instances >= Span::from_secs(1), "pace.instances", "less than 1s");
+        told.findings("policy", check_cluster_policy(&self.policy));
         self.check_machines(&mut told);
         self.check_workloads(&mut told);
         for (at, fault) in self.faults.iter().enumerate() {
             self.check_fault(&mut told, &format!("faults[{at}]"), fault);
         }
         for (name, [least, most]) in &self.expect {
+            told.require(
+                self.has_figure(name),
+                format!("expect.{name}"),
+                format!("there is no figure `{name}`"),
+            );
             let ordered = least.is_finite() && most.is_finite() && least <= most;
             told.require(ordered, format!("expect.{name}"), "write two numbers, the smaller first");
         }
         told.0
+    }
+
+    /// The names of its pools.
+    pub fn pool_names(&self) -> Vec<&Name> {
+        self.pools.iter().map(|pool| &pool.name).collect()
+    }
+
+    /// The names of the workloads that figures are told under.
+    pub fn workload_names(&self) -> Vec<&Name> {
+        let names = self.workloads.iter().map(|workload| &workload.name);
+        let names: BTreeSet<&Name> = names.chain(self.jobs.iter().map(|job| &job.workload)).collect();
+        names.into_iter().collect()
+    }
+
+    /// Whether its runs have a figure of this name.
+    pub fn has_figure(&self, name: &str) -> bool {
+        let blank = Score {
+            cost_by_pool: self.pool_names().into_iter().map(|name| (name.clone(), 0.0)).collect(),
+            pending_by_workload: self
+                .workload_names()
+                .into_iter()
+                .map(|name| (name.clone(), Waits::default()))
+                .collect(),
+            ..Score::default()
+        };
+        // Which pools and workloads a trace has is known only when it is read.
+        blank.get(name).is_some() || (self.openb.is_some() && name.contains('.'))
     }
 
     fn check_machines(&self, told: &mut Complaints) {
@@ -87,12 +133,9 @@ impl ScenarioSpec {
         for (at, pool) in self.pools.iter().enumerate() {
             let path = format!("pools[{at}]");
             check_name(told, &mut names, &path, &pool.name);
-            let spec = &pool.spec;
-            let sizes = format!("min is {}, max is {}", spec.min, spec.max);
-            told.require(spec.min <= spec.max, format!("{path}.spec.min"), sizes);
+            told.findings(&format!("{path}.spec"), check_vm_pool(&pool.spec));
             let exist = u64::from(pool.running) + u64::from(pool.stopped);
-            machines += u64::from(spec.max).max(exist);
-            check_template(told, &format!("{path}.spec.template"), &spec.template);
+            machines += u64::from(pool.spec.max).max(exist);
             if let Some(template) = &pool.cloud.template {
                 check_template(told, &format!("{path}.cloud.template"), template);
             }
@@ -164,23 +207,28 @@ impl ScenarioSpec {
                 format!("no pool `{pool}`; there are {}", names.join(", ")),
             );
         }
-        let of_view = fault.kind.is_of_view();
-        told.require(
-            !of_view || fault.view.is_some(),
-            format!("{path}.view"),
-            "say which view: Nodes, Pods, Budgets or Instances",
-        );
-        told.require(
-            of_view || fault.view.is_none(),
-            format!("{path}.view"),
-            format!("{:?} befalls no view", fault.kind),
-        );
-        let quota = fault.kind == FaultKind::Quota;
-        told.require(
-            quota == fault.limit.is_some(),
-            format!("{path}.limit"),
-            "a limit belongs to Quota, and Quota has one",
-        );
+        if let Some(zone) = &fault.zone {
+            let zones: BTreeSet<&Name> = self.pools.iter().flat_map(|pool| &pool.template().zones).collect();
+            let known: Vec<&str> = zones.iter().map(|zone| &***zone).collect();
+            let message = format!("no zone `{zone}`; there are {}", known.join(", "));
+            told.require(zones.contains(zone), format!("{path}.zone"), message);
+        }
+        let given = [
+            ("pool", fault.pool.is_some()),
+            ("zone", fault.zone.is_some()),
+            ("view", fault.view.is_some()),
+            ("class", fault.class.is_some()),
+            ("share", fault.share.is_some()),
+            ("limit", fault.limit.is_some()),
+            ("span", fault.span.is_some()),
+        ];
+        for (field, _) in given.iter().filter(|(field, given)| *given && !fault.heeds(field)) {
+            told.add(format!("{path}.{field}"), format!("{:?} does not look at it", fault.kind));
+        }
+        let is_told = !fault.kind.is_of_view() || fault.view.is_some();
+        told.require(is_told, format!("{path}.view"), "say which view: Nodes, Pods, Budgets or Instances");
+        let is_told = fault.kind != FaultKind::Quota || fault.limit.is_some();
+        told.require(is_told, format!("{path}.limit"), "say how many machines may exist");
         let share = fault.share.is_none_or(|share| share <= Share::percent(100));
         told.require(share, format!("{path}.share"), "more than 100%");
         let lasting = fault.lasts.is_none() || !fault.kind.is_instant();
@@ -219,6 +267,7 @@ fn check_arrivals(told: &mut Complaints, path: &str, arrivals: &Arrivals) {
     let ways = [!arrivals.at.is_empty(), arrivals.every.is_some(), arrivals.per_hour.is_some()];
     let one = ways.iter().filter(|way| **way).count() <= 1;
     told.require(one, path, "write one of at, every and perHour");
+    told.require(arrivals.at.is_sorted(), format!("{path}.at"), "write the times in order");
     let rate = arrivals.per_hour.is_none_or(|rate| (0.0..=1e6).contains(&rate));
     told.require(rate, format!("{path}.perHour"), "write a number from 0 to 1000000");
     told.require((0.0..=1.0).contains(&arrivals.wave), format!("{path}.wave"), "write a number from 0 to 1");

@@ -158,9 +158,10 @@ mod tests {
         let spec = json!({
             "until": "0s",
             "pools": [{"name": "a", "spec": {"provider": {"kind": "Simulated"}, "min": 5, "max": 4, "template": {}}}],
-            "workloads": [{"name": "w", "gpuMilli": 1000, "members": 0, "arrivals": {"wave": 2.0}}],
-            "faults": [{"kind": "EmptyView", "at": "5m", "pool": "b"}],
-            "expect": {"cost": [2, 1]}
+            "workloads": [{"name": "w", "gpuMilli": 1000, "members": 0, "arrivals": {"wave": 2.0, "at": ["2h", "1h"]}}],
+            "faults": [{"kind": "EmptyView", "at": "5m", "pool": "b"},
+                {"kind": "StockOut", "at": "5m", "zone": "z", "share": "50%"}],
+            "expect": {"cost": [2, 1], "costs": [1, 2], "unserved.v": [0, 0], "unserved.w": [0, 0]}
         });
         let Err(ScenarioError::Fields(complaints)) = Scenario::from_value(document(spec)) else {
             panic!("a bad scenario was taken")
@@ -171,13 +172,20 @@ mod tests {
             [
                 "until",
                 "pools[0].spec.min",
-                "pools[0].spec.template.allocatable",
+                "pools[0].spec.template.allocatable.cpu",
+                "pools[0].spec.template.allocatable.memory",
+                "workloads[0].arrivals.at",
                 "workloads[0].arrivals.wave",
                 "workloads[0].members",
                 "workloads[0].gpuMilli",
                 "faults[0].pool",
+                "faults[0].pool",
                 "faults[0].view",
+                "faults[1].zone",
+                "faults[1].share",
                 "expect.cost",
+                "expect.costs",
+                "expect.unserved.v",
             ]
         );
     }

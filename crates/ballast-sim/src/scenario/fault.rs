@@ -42,6 +42,47 @@ pub struct Fault {
     pub span: Option<Span>,
 }
 
+impl Fault {
+    /// Whether its kind looks at a field, besides `kind`, `at` and `for`.
+    pub(crate) fn heeds(&self, field: &str) -> bool {
+        let fields: &[&str] = match self.kind {
+            FaultKind::StockOut => &["pool", "zone"],
+            FaultKind::Quota => &["pool", "limit"],
+            FaultKind::NeverJoins => &["pool", "zone", "share"],
+            FaultKind::LateJoins | FaultKind::SpotReclaim | FaultKind::NodeFlap => {
+                &["pool", "zone", "share", "span"]
+            }
+            FaultKind::CloudErrors => &["pool", "class", "share"],
+            FaultKind::CloudTimeouts => &["pool", "share"],
+            FaultKind::StateLag => &["pool", "span"],
+            FaultKind::ApiErrors => &["class", "share"],
+            FaultKind::ControllerCrash => &["span"],
+            // Only the instances are seen pool by pool.
+            FaultKind::FailedView if self.view == Some(View::Instances) => &["pool", "view", "class"],
+            FaultKind::FailedView => &["view", "class"],
+            _ if self.view == Some(View::Instances) => &["pool", "view"],
+            _ => &["view"],
+        };
+        fields.contains(&field)
+    }
+
+    /// One that befalls a view, from now on and for some time.
+    pub(crate) fn of_view(kind: FaultKind, view: View, lasts: Span) -> Self {
+        Self {
+            kind,
+            at: Span::ZERO,
+            lasts: Some(lasts),
+            pool: None,
+            zone: None,
+            view: Some(view),
+            class: None,
+            share: None,
+            limit: None,
+            span: None,
+        }
+    }
+}
+
 /// What breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -90,6 +131,11 @@ pub enum View {
     Budgets,
     /// The instances of pools.
     Instances,
+}
+
+impl View {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Nodes, Self::Pods, Self::Budgets, Self::Instances];
 }
 
 impl FaultKind {

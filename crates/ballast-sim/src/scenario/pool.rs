@@ -92,7 +92,7 @@ pub struct Cloud {
     /// What they cost. Default the pool's own `price`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
-    /// How long a machine of a spot pool lives until the cloud takes it back. Default forever.
+    /// How long a machine of a spot pool lives until the cloud says that it takes it back two minutes later. Default forever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reclaim: Option<Distribution>,
 }

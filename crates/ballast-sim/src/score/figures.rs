@@ -32,7 +32,7 @@ pub struct Score {
     pub pending_by_workload: BTreeMap<Name, Waits>,
     /// Pods that waited, on average.
     pub mean_pending: f64,
-    /// How long gangs took from coming to all of them running.
+    /// How long gangs took from coming to all of them running; those that never did count with their time so far.
     pub assembly: Waits,
     /// Machines that were started or made.
     pub adds: u64,
@@ -40,7 +40,7 @@ pub struct Score {
     pub removals: u64,
     /// Changes of direction of a pool within half an hour.
     pub reversals: u64,
-    /// Machines that were removed without ever having had a guest.
+    /// Machines that were launched and removed without ever having had a guest.
     pub unused_launches: u64,
     /// Pods that were evicted.
     pub evictions: u64,
@@ -50,11 +50,11 @@ pub struct Score {
     pub lost_work_hours: f64,
     /// The same in hours of GPUs.
     pub lost_gpu_hours: f64,
-    /// The share of idle GPUs that a typical pod could not use.
+    /// The share of idle GPUs that a typical pod with GPUs could not use.
     pub fragmentation: f64,
     /// Jobs that were done.
     pub jobs_ended: u64,
-    /// How long they took on average from coming to done, in seconds.
+    /// How long jobs took on average from coming to done, in seconds; those that are not done count with their time so far.
     pub mean_completion: f64,
     /// Promises that were broken; always 0.
     pub broken_promises: u64,

@@ -189,10 +189,10 @@ impl Meter {
         self.turn(pool, true, now);
     }
 
-    /// A machine is being removed; `used` where it had a guest since its start.
-    pub(crate) fn removed(&mut self, pool: u32, now: Time, used: bool) {
+    /// A machine is being removed; `unused` where it was launched for nothing: it never had a guest.
+    pub(crate) fn removed(&mut self, pool: u32, now: Time, unused: bool) {
         self.counts.removals += 1;
-        self.counts.unused_launches += u64::from(!used);
+        self.counts.unused_launches += u64::from(unused);
         self.turn(pool, false, now);
     }
 

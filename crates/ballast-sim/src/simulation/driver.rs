@@ -12,7 +12,7 @@ use super::injection::InjectionKind;
 use super::run::Simulation;
 use crate::controller::{Controller, Wants};
 use crate::random::Stream;
-use crate::scenario::Pace;
+use crate::scenario::{Fault, FaultKind, Pace, View};
 use crate::world::Event;
 
 /// How long a request to Kubernetes takes.
@@ -46,8 +46,6 @@ pub(super) struct Driver {
     pub(super) quiet_plans: u64,
     pub(super) ticks: u64,
     pub(super) requests: BTreeMap<&'static str, u64>,
-    /// Views stand still until then.
-    stale_until: Option<Time>,
 }
 
 /// A request on its way.
@@ -57,6 +55,8 @@ struct Flight {
     /// The controller's own number.
     number: u64,
     request: Request,
+    /// How long it takes to get there, and its reply to get back.
+    way: Span,
     /// The reply, once there is one.
     reply: Option<Reply>,
 }
@@ -78,7 +78,6 @@ impl Driver {
             quiet_plans: 0,
             ticks: 0,
             requests: BTreeMap::new(),
-            stale_until: None,
         }
     }
 
@@ -142,12 +141,6 @@ impl Simulation {
         }
         self.driver.tick_at = None;
         let now = self.world.now;
-        if let Some(until) = self.driver.stale_until {
-            if now < until {
-                return self.plan_tick(until);
-            }
-            self.driver.stale_until = None;
-        }
         let Some(controller) = &mut self.driver.controller else { return };
         let observations = self.watch.observe(&mut self.world);
         self.driver.ticked_at = Some(now);
@@ -179,15 +172,16 @@ impl Simulation {
         *driver.requests.entry(kind_of(&request)).or_default() += 1;
         let pool = pool_of(&request).and_then(|name| self.world.pools.iter().find(|pool| pool.name == *name));
         let latency = pool.map_or(API_LATENCY, |pool| pool.latency);
-        driver.flying.insert(at, Flight { incarnation: driver.incarnation, number, request, reply: None });
-        let half = Span::from_millis(latency.as_millis() / 2);
-        self.world.queue.plan(self.world.now + half, Event::RequestArrives { request: at });
+        let way = Span::from_millis(latency.as_millis() / 2);
+        let incarnation = driver.incarnation;
+        driver.flying.insert(at, Flight { incarnation, number, request, way, reply: None });
+        self.world.queue.plan(self.world.now + way, Event::RequestArrives { request: at });
     }
 
     /// A request reaches the system it is for.
     pub(super) fn request_arrives(&mut self, at: u64) {
         let Some(flight) = self.driver.flying.get(&at) else { return };
-        let request = flight.request.clone();
+        let (request, way) = (flight.request.clone(), flight.way);
         let injected =
             self.driver.injection.filter(|injection| injection.at == at).map(|injection| injection.kind);
         if injected == Some(InjectionKind::CrashBefore) {
@@ -207,18 +201,26 @@ impl Simulation {
                 self.driver.flying.remove(&at);
                 return self.crash(CRASH_DOWN);
             }
-            Some(InjectionKind::StaleViews) => self.driver.stale_until = Some(self.world.now + STALE_FOR),
+            Some(InjectionKind::StaleViews) => self.views_stand_still(),
             _ => {}
         }
         let (reply, after) = match answer {
             Some(Reply::TimedOut) => (Reply::TimedOut, TIMEOUT),
-            Some(answer) => (answer, Span::from_millis(API_LATENCY.as_millis() / 2)),
-            None => (reply, Span::from_millis(API_LATENCY.as_millis() / 2)),
+            Some(answer) => (answer, way),
+            None => (reply, way),
         };
         if let Some(flight) = self.driver.flying.get_mut(&at) {
             flight.reply = Some(reply);
         }
         self.world.queue.plan(self.world.now + after, Event::ReplyArrives { request: at });
+    }
+
+    /// All views stand still for a while, from now on. The controller goes on with what it saw last.
+    fn views_stand_still(&mut self) {
+        for view in View::ALL {
+            let fault = self.world.faults.add(Fault::of_view(FaultKind::StaleView, view, STALE_FOR));
+            self.fault_begins(fault);
+        }
     }
 
     /// Whether a request is carried out, and what is answered instead of what it came to.

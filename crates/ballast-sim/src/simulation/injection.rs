@@ -52,3 +52,33 @@ impl InjectionKind {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A new kind or class does not compile until it has a number here, and is then missed until it is tried.
+    fn number(kind: InjectionKind) -> usize {
+        match kind {
+            InjectionKind::CrashBefore => 0,
+            InjectionKind::CrashAfter => 1,
+            InjectionKind::TimeoutApplied => 2,
+            InjectionKind::TimeoutNotApplied => 3,
+            InjectionKind::StaleViews => 4,
+            InjectionKind::Error(ErrorClass::StockOut) => 5,
+            InjectionKind::Error(ErrorClass::Quota) => 6,
+            InjectionKind::Error(ErrorClass::Throttled) => 7,
+            InjectionKind::Error(ErrorClass::Conflict) => 8,
+            InjectionKind::Error(ErrorClass::NotFound) => 9,
+            InjectionKind::Error(ErrorClass::Auth) => 10,
+            InjectionKind::Error(ErrorClass::Invalid) => 11,
+            InjectionKind::Error(ErrorClass::Transient) => 12,
+        }
+    }
+
+    #[test]
+    fn every_kind_is_tried() {
+        let numbers: Vec<usize> = InjectionKind::all().into_iter().map(number).collect();
+        assert_eq!(numbers, (0..13).collect::<Vec<_>>());
+    }
+}

@@ -142,7 +142,7 @@ impl Simulation {
         }
     }
 
-    fn fault_begins(&mut self, fault: u32) {
+    pub(super) fn fault_begins(&mut self, fault: u32) {
         let (kind, lasts, span) = {
             let fault = self.world.faults.get(fault);
             (fault.kind, fault.lasts, fault.span)
@@ -169,9 +169,9 @@ impl Simulation {
         self.world.queue.plan(now + self.sample_every, Event::Sample);
     }
 
-    /// GPUs that are idle, and of those what a typical pod could not use, in thousandths.
+    /// GPUs that are idle, and of those what a typical pod with GPUs could not use, in thousandths.
     fn fragmentation(&self) -> (f64, f64) {
-        let typical = &self.world.scheduler.typical;
+        let typical = &self.world.gpu_shapes;
         let rooms =
             self.world.open_machines().into_values().filter(|machine| !machine.devices.left().is_empty());
         rooms.fold((0.0, 0.0), |(fragmented, idle), machine| {
@@ -229,7 +229,7 @@ impl Simulation {
             pending,
             pending_by_workload,
             mean_pending: meter.waiting_sum / (lasted.as_millis().max(1) as f64),
-            assembly: Waits::of(meter.assemblies.clone(), 0),
+            assembly: self.assembly(),
             adds: counts.adds,
             removals: counts.removals,
             reversals: counts.reversals,
@@ -243,7 +243,7 @@ impl Simulation {
                 (fragmented, idle) => fragmented / idle,
             },
             jobs_ended: counts.jobs_ended,
-            mean_completion: counts.completion_ms as f64 / 1000.0 / counts.jobs_ended.max(1) as f64,
+            mean_completion: self.mean_completion(),
             broken_promises: self.oracle.broken(),
             breaches: self.oracle.breaches().to_vec(),
             plans: self.driver.plans,
@@ -265,6 +265,26 @@ impl Simulation {
         let all = Waits::of(waits.iter().flatten().copied().collect(), unserved.iter().sum());
         let each = world.meter.workloads.iter().zip(waits).zip(unserved);
         (all, each.map(|((name, waits), unserved)| (name.clone(), Waits::of(waits, unserved))).collect())
+    }
+
+    /// How long gangs took to come together; those that have not yet count with their time so far.
+    fn assembly(&self) -> Waits {
+        let gangs = self.world.jobs.iter().map(|(_, job)| job).filter(|job| job.gang && !job.was_assembled());
+        let so_far: Vec<i64> = gangs.map(|job| self.world.now.since(job.created).as_millis()).collect();
+        let unserved = so_far.len() as u64;
+        Waits::of(self.world.meter.assemblies.iter().copied().chain(so_far).collect(), unserved)
+    }
+
+    /// How long jobs took, in seconds; those that are not done count with their time so far, so that no policy looks good by
+    /// leaving the long ones undone.
+    fn mean_completion(&self) -> f64 {
+        let counts = self.world.meter.counts;
+        let (mut jobs, mut took) = (counts.jobs_ended, counts.completion_ms);
+        for (_, job) in self.world.jobs.iter().filter(|(_, job)| job.ends) {
+            jobs += 1;
+            took = took.saturating_add(self.world.now.since(job.created).as_millis());
+        }
+        took as f64 / 1000.0 / jobs.max(1) as f64
     }
 
     /// What a person sees now: what the engine shows, or the truth where another rule decides, or while it is down.

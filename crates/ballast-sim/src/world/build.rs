@@ -18,7 +18,7 @@ use super::machine::{Kind, Models, NONE};
 use super::queue::Event;
 use super::schedule::Scheduler;
 use super::{Pool, Source, World};
-use crate::placement::Typical;
+use crate::placement::{Need, Typical};
 use crate::random::Streams;
 use crate::scenario::{Distribution, Owner, Scenario, ScenarioPool, ScenarioSpec, TracedJob, Workload};
 use crate::score::Meter;
@@ -57,7 +57,9 @@ impl World {
         let groups: Vec<(u32, u32)> =
             spec.nodes.iter().map(|group| kinds_of(group, &mut kinds, &names, &mut models)).collect();
         settle_classes(&mut classes, &kinds);
-        let typical = typical_of(spec, &sources, &recorded, &classes);
+        let pods = pods_to_come(spec, &sources, &recorded, &classes);
+        let gpu_shapes = Typical::weighed(pods.iter().copied().filter(|(need, _)| need.gpus > 0));
+        let typical = Typical::weighed(pods);
         let mut scheduler = Scheduler::new(spec.placement, streams.stream("scheduler", ""), typical);
         scheduler.resize(classes.len(), kinds.len());
         let meter = Meter::new(&workloads, &kinds);
@@ -83,6 +85,7 @@ impl World {
             nodes_made: 0,
             instances_made: 0,
             scheduler,
+            gpu_shapes,
             budgets,
             daemons: daemons.iter().map(|(class, _)| *class).collect(),
             daemon_names: daemons.into_iter().map(|(_, name)| name).collect(),
@@ -226,19 +229,28 @@ fn settle_classes(classes: &mut [Class], kinds: &[Kind]) {
     }
 }
 
-/// The shapes that usually come: recorded jobs by their number, others by how often they come.
-fn typical_of(spec: &ScenarioSpec, sources: &[Source], recorded: &[u32], classes: &[Class]) -> Typical {
-    let by_number =
-        spec.jobs.iter().zip(recorded).flat_map(|(job, class)| {
-            std::iter::repeat_n(classes[*class as usize].need, job.members as usize)
-        });
+/// Pods of one shape that are reckoned with at the most: sums and products of them stay far from overflowing.
+const PODS_MAX: f64 = 1e9;
+
+/// The shapes of pods that usually come, with how many of each: recorded ones counted, others as many as are to be expected.
+fn pods_to_come(
+    spec: &ScenarioSpec,
+    sources: &[Source],
+    recorded: &[u32],
+    classes: &[Class],
+) -> Vec<(Need, i64)> {
+    let need = |class: u32| classes[class as usize].need;
+    let by_number = spec.jobs.iter().zip(recorded).map(|(job, &class)| (need(class), i64::from(job.members)));
     let by_rule = sources.iter().flat_map(|source| {
-        source.sizes.iter().flat_map(|size| {
-            let weight = (size.weight * size.members).clamp(1, 1000) as usize;
-            std::iter::repeat_n(classes[size.class as usize].need, weight)
+        let jobs = source.arrivals.expected(spec.until);
+        let weights: u64 = source.sizes.iter().map(|size| u64::from(size.weight)).sum();
+        source.sizes.iter().map(move |size| {
+            let share = f64::from(size.weight) / weights.max(1) as f64;
+            let pods = jobs * share * f64::from(size.members);
+            (need(size.class), pods.clamp(1.0, PODS_MAX) as i64)
         })
     });
-    Typical::of(by_number.chain(by_rule))
+    by_number.chain(by_rule).collect()
 }
 
 /// Classes as they are gathered.

@@ -76,12 +76,6 @@ impl Devices {
             Taken::Share { device, milli } => self.left[usize::from(device)] += milli,
         }
     }
-
-    /// The device that a share leaves least of.
-    pub(crate) fn tightest(&self, need: &Need) -> usize {
-        let fitting = (0..self.left().len()).filter(|&device| self.left[device] >= need.gpu_milli);
-        fitting.min_by_key(|&device| self.left[device]).unwrap_or(0)
-    }
 }
 
 #[cfg(test)]
@@ -93,8 +87,8 @@ mod tests {
         let mut devices = Devices::new(3);
         let share = Need { gpus: 1, gpu_milli: 300, ..Need::default() };
         let whole = Need { gpus: 2, gpu_milli: 1000, ..Need::default() };
-        let first = devices.take(&share, devices.tightest(&share));
-        assert_eq!(devices.tightest(&share), 0, "a share joins the device in use");
+        let first = devices.take(&share, share.tightest(devices.left()));
+        assert_eq!(share.tightest(devices.left()), 0, "a share joins the device in use");
         let second = devices.take(&whole, 0);
         assert_eq!(devices.left(), [700, 0, 0]);
         devices.give_back(first);

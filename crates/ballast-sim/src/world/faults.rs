@@ -24,6 +24,13 @@ impl Faults {
         Self { at_work: vec![false; all.len()], all }
     }
 
+    /// Takes in a fault that the scenario does not tell of, and gives it a number.
+    pub(crate) fn add(&mut self, fault: Fault) -> u32 {
+        self.all.push(fault);
+        self.at_work.push(false);
+        self.all.len() as u32 - 1
+    }
+
     /// A fault by number.
     pub(crate) fn get(&self, fault: u32) -> &Fault {
         &self.all[fault as usize]

@@ -44,15 +44,19 @@ impl World {
     /// Whether a pod of a class may run on a machine, as far as that depends on the node itself and on other pods.
     pub(crate) fn fits_machine(&self, class: &Class, machine: &Machine) -> bool {
         let Some(node) = &machine.node else { return false };
-        let spec = &class.spec;
-        let named = spec.node_selector.get(HOSTNAME_LABEL).is_none_or(|name| *name == machine.name);
-        named
-            && affine(spec, &machine.name, &node.labels)
+        self.is_meant_for(class, machine)
             && self.ports_are_free(class, machine)
             && self.is_near(class, &node.labels)
             && self.is_away(class, &node.labels)
             && self.is_borne_by_others(class, &node.labels)
             && self.is_even(class, &node.labels)
+    }
+
+    /// Whether a pod of a class may run on a machine, as far as that depends on the node itself.
+    pub(crate) fn is_meant_for(&self, class: &Class, machine: &Machine) -> bool {
+        let Some(node) = &machine.node else { return false };
+        let name = class.spec.node_selector.get(HOSTNAME_LABEL);
+        name.is_none_or(|name| *name == machine.name) && affine(&class.spec, &machine.name, &node.labels)
     }
 
     fn ports_are_free(&self, class: &Class, machine: &Machine) -> bool {

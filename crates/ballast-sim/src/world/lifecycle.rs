@@ -62,6 +62,7 @@ impl World {
             created: self.now,
             gang: new.gang,
             work: if new.gang { new.work } else { None },
+            ends: new.work.is_some(),
             done: Span::ZERO,
             working_since: None,
             epoch: 0,
@@ -204,7 +205,7 @@ impl World {
             return;
         }
         let waited = self.now.since(entry.created);
-        let first = entry.done == Span::ZERO && entry.epoch == 0;
+        let first = !entry.was_assembled();
         let entry = &mut self.jobs[job];
         entry.working_since = Some(self.now);
         if let Some(work) = entry.work {

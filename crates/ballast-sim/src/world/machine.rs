@@ -100,6 +100,11 @@ impl Kind {
         }
     }
 
+    /// The model of its GPUs; empty where none is told.
+    pub(crate) fn gpu_model(&self) -> &str {
+        GPU_MODEL_LABELS.iter().find_map(|label| self.labels.get(*label)).map_or("", |model| model)
+    }
+
     /// Makes it the kind of a pool.
     pub(crate) fn of_pool(mut self, pool: u32, name: &Name) -> Self {
         self.pool = pool;
@@ -228,11 +233,13 @@ pub(crate) struct Machine {
     pub(crate) rank: Option<i64>,
     /// It has been all that it promised to be since it was last started.
     pub(crate) has_been_whole: bool,
+    /// It was launched while the scenario ran.
+    pub(crate) was_launched: bool,
     /// It has had a guest since it was last started.
     pub(crate) was_used: bool,
     /// It is on the list of changed nodes.
     pub(crate) dirty: bool,
-    /// The cloud has said that it will take it back.
+    /// Its cloud has said that it will take it back.
     pub(crate) doomed: bool,
 }
 
@@ -256,6 +263,7 @@ impl Machine {
             silence: 0,
             rank: None,
             has_been_whole: false,
+            was_launched: false,
             was_used: false,
             dirty: false,
             doomed: false,
@@ -272,7 +280,7 @@ impl Machine {
         let open = |node: &NodeObject| {
             node.ready == Ready::Yes && !node.cordoned && (node.devices_up || kind.startup_taints.is_empty())
         };
-        self.node.as_ref().is_some_and(open)
+        !self.doomed && self.node.as_ref().is_some_and(open)
     }
 
     /// Whether its node is all that it promised to be.

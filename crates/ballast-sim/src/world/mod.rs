@@ -46,6 +46,7 @@ use self::queue::Queue;
 use self::requests::LedgerStore;
 use self::schedule::Scheduler;
 use self::slab::Slab;
+use crate::placement::Typical;
 use crate::random::{Stream, Streams};
 use crate::scenario::{Arrivals, Distribution, FaultKind, TracedJob};
 use crate::score::Meter;
@@ -74,6 +75,8 @@ pub(crate) struct World {
     nodes_made: u64,
     instances_made: u64,
     pub(crate) scheduler: Scheduler,
+    /// The shapes of pods with GPUs that usually come.
+    pub(crate) gpu_shapes: Typical,
     pub(crate) budgets: Vec<BudgetState>,
     daemons: Vec<u32>,
     daemon_names: Vec<Name>,
@@ -88,6 +91,9 @@ pub(crate) struct World {
     pub(crate) empty: Name,
     unschedulable: NodeCondition,
 }
+
+/// How long before it takes a machine back a cloud says so, where the scenario does not say.
+const NOTICE: Span = Span::from_mins(2);
 
 /// A pool at work.
 #[derive(Debug)]
@@ -151,6 +157,7 @@ impl World {
             Event::NodeLost { machine, silence } => self.node_lost(machine, silence),
             Event::PodsLost { machine, silence } => self.pods_lost(machine, silence),
             Event::NodeBack { machine, epoch } => self.node_back(machine, epoch),
+            Event::Noticed { machine, epoch } => self.noticed(machine, epoch),
             Event::Reclaimed { machine, epoch } => self.reclaimed(machine, epoch),
             other => return Some(other),
         }
@@ -193,11 +200,11 @@ impl World {
         entry.came += 1;
         for _ in 0..self.sources[source as usize].arrivals.count {
             let entry = &mut self.sources[source as usize];
-            let weights: u32 = entry.sizes.iter().map(|size| size.weight).sum();
+            let weights: u64 = entry.sizes.iter().map(|size| u64::from(size.weight)).sum();
             let mut drawn = if weights > 1 { entry.dice.random_range(0..weights) } else { 0 };
             let size = entry.sizes.iter().find(|size| {
-                let here = drawn < size.weight;
-                drawn = drawn.saturating_sub(size.weight);
+                let here = drawn < u64::from(size.weight);
+                drawn = drawn.saturating_sub(u64::from(size.weight));
                 here
             });
             let Some(&SourceSize { class, members, .. }) = size else { return };
@@ -235,13 +242,7 @@ impl World {
         }
         for machine in machines {
             match fault.kind {
-                FaultKind::SpotReclaim => {
-                    let notice = fault.span.unwrap_or(Span::from_mins(2));
-                    let entry = &mut self.machines[machine as usize];
-                    entry.doomed = true;
-                    let epoch = entry.epoch;
-                    self.queue.plan(self.now + notice, Event::Reclaimed { machine, epoch });
-                }
+                FaultKind::SpotReclaim => self.give_notice(machine, fault.span.unwrap_or(NOTICE)),
                 _ => self.flap(machine, fault.span.unwrap_or(Span::from_mins(1))),
             }
         }

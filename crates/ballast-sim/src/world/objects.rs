@@ -19,6 +19,8 @@ use super::pod::Life;
 
 /// The annotation of the device that a GPU share lies on.
 const GPU_INDEX_ANNOTATION: &str = "alibabacloud.com/gpu-index";
+/// The taint of a node whose machine its cloud will take back.
+const DOOMED_TAINT: &str = "cloud.google.com/impending-node-termination";
 /// The taint of a node that does not answer.
 const UNREACHABLE_TAINT: &str = "node.kubernetes.io/unreachable";
 
@@ -84,6 +86,10 @@ impl World {
             let key = self.text(UNREACHABLE_TAINT);
             taints.push(Taint { key, value: self.empty.clone(), effect: TaintEffect::NoSchedule });
         }
+        if machine.doomed {
+            let key = self.text(DOOMED_TAINT);
+            taints.push(Taint { key, value: self.empty.clone(), effect: TaintEffect::NoSchedule });
+        }
         let mut allocatable = kind.allocatable.clone();
         if !node.devices_up {
             allocatable.retain(|name, _| !is_gpu(name));
@@ -136,8 +142,18 @@ impl World {
     }
 
     /// The value that a list of texts has for one of them; for condition words and the like.
-    pub(crate) fn known_texts() -> [&'static str; 8] {
-        [GPU_INDEX_ANNOTATION, UNREACHABLE_TAINT, CORDON_MARK, "Ready", "True", "False", "Unknown", "Job"]
+    pub(crate) fn known_texts() -> [&'static str; 9] {
+        [
+            GPU_INDEX_ANNOTATION,
+            DOOMED_TAINT,
+            UNREACHABLE_TAINT,
+            CORDON_MARK,
+            "Ready",
+            "True",
+            "False",
+            "Unknown",
+            "Job",
+        ]
     }
 
     /// The condition of a pod that fits nowhere.

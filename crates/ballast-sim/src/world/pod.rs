@@ -93,6 +93,8 @@ pub(crate) struct Job {
     pub(crate) gang: bool,
     /// Of a gang: the whole work; `None` where it runs on.
     pub(crate) work: Option<Span>,
+    /// Whether its work ends, so that it will be done one day.
+    pub(crate) ends: bool,
     /// Of a gang: the work that is done and kept.
     pub(crate) done: Span,
     /// Of a gang: since when it works.
@@ -101,4 +103,11 @@ pub(crate) struct Job {
     pub(crate) epoch: u32,
     /// Of a gang that waits: it found no place, and nothing helped since.
     pub(crate) is_blocked: bool,
+}
+
+impl Job {
+    /// Whether all members of a gang have ever run together.
+    pub(crate) fn was_assembled(&self) -> bool {
+        self.working_since.is_some() || self.epoch > 0
+    }
 }

@@ -6,11 +6,11 @@ use ballast_core::kube::Name;
 use ballast_core::snapshot::HOSTNAME_LABEL;
 use ballast_core::units::Span;
 
-use super::World;
 use super::devices::Devices;
 use super::lifecycle::NewJob;
 use super::machine::{Machine, NONE, NodeObject, Power, Ready};
 use super::queue::Event;
+use super::{NOTICE, World};
 
 /// From a kubelet's last word to `Ready: Unknown`: kube-controller-manager's `--node-monitor-grace-period`.
 const UNKNOWN_AFTER: Span = Span::from_secs(50);
@@ -55,6 +55,7 @@ impl World {
         self.set_power(machine, Power::Starting);
         let entry = &mut self.machines[machine as usize];
         entry.started_at = self.now;
+        entry.was_launched = true;
         entry.was_used = false;
         entry.has_been_whole = false;
         entry.doomed = false;
@@ -101,7 +102,7 @@ impl World {
             devices = pool.devices.draw(&mut dice);
             if let Some(reclaim) = pool.reclaim {
                 let lives = reclaim.draw(&mut dice);
-                self.queue.plan(self.now + lives, Event::Reclaimed { machine, epoch });
+                self.queue.plan(self.now + lives, Event::Noticed { machine, epoch });
             }
         }
         if devices == Span::ZERO {
@@ -273,6 +274,23 @@ impl World {
         }
     }
 
+    /// A machine has lived as long as its cloud lets it.
+    pub(crate) fn noticed(&mut self, machine: u32, epoch: u32) {
+        if self.machines[machine as usize].epoch == epoch {
+            self.give_notice(machine, NOTICE);
+        }
+    }
+
+    /// The cloud says that it will take a machine back. Its node is tainted, so that nothing more is placed there.
+    pub(crate) fn give_notice(&mut self, machine: u32, notice: Span) {
+        let entry = &mut self.machines[machine as usize];
+        entry.doomed = true;
+        let epoch = entry.epoch;
+        self.queue.plan(self.now + notice, Event::Reclaimed { machine, epoch });
+        self.touch_node(machine);
+        self.rerank(machine);
+    }
+
     /// The cloud takes a machine back: it is gone for good where the pool deletes, else off.
     pub(crate) fn reclaimed(&mut self, machine: u32, epoch: u32) {
         let entry = &self.machines[machine as usize];
@@ -302,6 +320,8 @@ impl World {
 
 #[cfg(test)]
 mod tests {
+    use ballast_core::policy::StopMode;
+    use ballast_core::procedure::Request;
     use serde_json::json;
 
     use super::*;
@@ -353,6 +373,28 @@ mod tests {
         run(&mut world, 400);
         assert_eq!(names(&world), ["w-0-1"], "it never joins; its pod is made anew");
         assert_eq!(world.machines[machine as usize].guests, 0);
+    }
+
+    #[test]
+    fn a_machine_is_removed_once_whatever_is_asked_of_it() {
+        let mut world = world(Owner::Job);
+        let stop = |world: &mut World, machine: usize, mode| {
+            let id = world.machines[machine].id.clone();
+            world.carry_out(&Request::StopInstance { pool: "p".into(), id, mode })
+        };
+        let free = (0..2).find(|&machine| world.machines[machine].guests == 0).expect("one is free");
+        stop(&mut world, free, StopMode::Deallocate);
+        run(&mut world, 600);
+        let counts = |world: &World| (world.meter.counts.removals, world.meter.counts.unused_launches);
+        assert_eq!(counts(&world), (1, 0), "nobody launched it");
+        world.power_on(free as u32);
+        run(&mut world, 600);
+        stop(&mut world, free, StopMode::Deallocate);
+        run(&mut world, 600);
+        stop(&mut world, free, StopMode::Delete);
+        run(&mut world, 600);
+        assert_eq!(world.machines[free].power, Power::Gone);
+        assert_eq!(counts(&world), (2, 1), "it was launched and never joined");
     }
 
     #[test]

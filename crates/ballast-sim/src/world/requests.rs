@@ -4,6 +4,7 @@ use ballast_core::kube::Name;
 use ballast_core::observation::{ErrorClass, SourceError};
 use ballast_core::policy::StopMode;
 use ballast_core::procedure::{LiveNode, LivePod, Reply, Request};
+use ballast_core::units::Span;
 
 use super::World;
 use super::machine::{NONE, Power};
@@ -129,9 +130,13 @@ impl World {
             _ => {}
         }
         let kind = &self.kinds[entry.kind as usize];
-        let mut dice = self.streams.stream("stop", &format!("{}/{}", entry.name, entry.epoch));
-        let takes = self.pools[kind.pool as usize].stop.draw(&mut dice);
-        self.meter.removed(kind.pool, self.now, entry.was_used || entry.node.is_none());
+        let mut takes = Span::ZERO;
+        // One that is off, or on its way there, has been removed before and takes no time to go for good.
+        if matches!(entry.power, Power::Starting | Power::Running) {
+            let mut dice = self.streams.stream("stop", &format!("{}/{}", entry.name, entry.epoch));
+            takes = self.pools[kind.pool as usize].stop.draw(&mut dice);
+            self.meter.removed(kind.pool, self.now, entry.was_launched && !entry.was_used);
+        }
         self.set_power(machine, Power::Stopping(for_good));
         let epoch = self.machines[machine as usize].epoch;
         self.queue.plan(self.now + takes, Event::MachineDown { machine, epoch });

@@ -97,7 +97,7 @@ fn score(
         Placement::MostAllocated => most_allocated(room, need),
         Placement::BestFit => best_fit(room, need),
     };
-    (points, if need.is_share() { devices.tightest(need) } else { 0 })
+    (points, if need.is_share() { need.tightest(devices.left()) } else { 0 })
 }
 
 impl World {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ballast_core::observation::Object;
-use ballast_sim::import;
+use ballast_sim::import::{self, Imported};
 use ballast_sim::scenario::Scenario;
 
 use super::{Outcome, Result, load};
@@ -90,5 +90,10 @@ fn from_kubectl(args: &Kubectl, screen: &mut Screen) -> Result<Scenario> {
             .hint("give what `kubectl get nodes,pods,pdb,daemonsets -A -o json` printed"));
     }
     let objects: Vec<Object> = documents.objects.into_iter().map(|placed| placed.value).collect();
-    import::kubectl(args.name.as_str().into(), &objects).doing(|| "cannot make a scenario of this cluster")
+    let imported = import::kubectl(args.name.as_str().into(), &objects);
+    let Imported { scenario, notes } = imported.doing(|| "cannot make a scenario of this cluster")?;
+    for note in notes {
+        screen.note(format_args!("note: {note}"));
+    }
+    Ok(scenario)
 }

@@ -36,6 +36,11 @@ impl Failure {
         causes.into_iter().any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
     }
 
+    /// The error and its causes in one line.
+    pub fn chain(&self) -> String {
+        format!("{:#}", self.error)
+    }
+
     /// The text for stderr: `error:`, its causes, and its hints.
     pub fn render(&self) -> String {
         let mut text = String::new();

@@ -5,7 +5,7 @@ use ballast_sim::score::{Missed, PoolSizes, Sample, Series as Seen};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::{Chart, Form, Series};
-use super::score::{Runs, Simulated, Unit, figures_table, waits_table};
+use super::score::{Runs, Simulated, Unit, figures_table, waits_table, waits_title};
 use super::table::Table;
 
 const STYLE: &str = concat!(include_str!("theme.css"), include_str!("report.css"));
@@ -32,7 +32,8 @@ pub fn render(simulated: &Simulated, missed: &[Missed]) -> String {
                 h1 { "Simulation of " (name) }
                 p class="dim" { (simulated.how()) }
                 @for text in story.split("\n\n").filter(|text| !text.trim().is_empty()) { p class="story" { (text) } }
-                (verdicts(policies, missed))
+                (verdicts(simulated, missed))
+                @if let [first, _, ..] = simulated.seeds[..] { p class="dim" { "The charts show seed " (first) "." } }
                 @for (policy, seen) in policies.iter().zip(series) { (charts(policy, seen, policies.len() > 1)) }
                 section class="panel" {
                     h2 { "Figures" }
@@ -41,14 +42,15 @@ pub fn render(simulated: &Simulated, missed: &[Missed]) -> String {
                     }
                     (html_table(&figures_table(policies, true)))
                 }
-                section class="panel" { h2 { "Time that pods waited for a node" } (html_table(&waits_table(policies))) }
+                section class="panel" { h2 { (waits_title(policies)) } (html_table(&waits_table(policies))) }
             }
         }
     }
     .into_string()
 }
 
-fn verdicts(policies: &[Runs], missed: &[Missed]) -> Markup {
+fn verdicts(simulated: &Simulated, missed: &[Missed]) -> Markup {
+    let Simulated { policies, expect, .. } = simulated;
     let broken: u64 =
         policies.iter().flat_map(|policy| &policy.scores).map(|score| score.broken_promises).sum();
     html! {
@@ -58,7 +60,8 @@ fn verdicts(policies: &[Runs], missed: &[Missed]) -> Markup {
                 p class="verdict bad" { "✕ " (broken) " broken promises" }
                 @for policy in policies { (breaches(policy)) }
             }
-            @if missed.is_empty() { p class="verdict good" { "✓ Every figure landed where it was expected" } }
+            @if expect.is_empty() { p class="verdict" { "The scenario expects nothing of its figures" } }
+            @else if missed.is_empty() { p class="verdict good" { "✓ Every figure landed where it was expected" } }
             @for missed in missed { p class="verdict bad" { "✕ " (missed_words(missed)) } }
         }
     }

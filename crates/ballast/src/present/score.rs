@@ -36,15 +36,19 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// What was run, in a line.
+    /// What was run, in a line: the same for every run of it.
     pub fn how(&self) -> String {
         let seeds = match &self.seeds[..] {
             [seed] => format!("seed {seed}"),
             [first, .., last] => format!("{} seeds from {first} to {last}", self.seeds.len()),
             [] => "no seed".to_owned(),
         };
-        let (lasted, took) = (self.lasted, self.took.as_secs_f64());
-        format!("{}: {lasted} with {seeds}, money in {}, simulated in {took:.1}s", self.name, self.currency)
+        format!("{}: {} with {seeds}, money in {}", self.name, self.lasted, self.currency)
+    }
+
+    /// The same, with how long it took.
+    pub fn how_long(&self) -> String {
+        format!("{}, simulated in {:.1}s", self.how(), self.took.as_secs_f64())
     }
 }
 
@@ -82,6 +86,14 @@ impl Unit {
             "meanCompletion" => Self::Seconds,
             name if name.starts_with("pending") || name.starts_with("assembly") => Self::Seconds,
             _ => Self::Number,
+        }
+    }
+
+    /// A difference of two values in words: shares differ by points, not by percent.
+    pub fn difference(self, value: f64) -> String {
+        match self {
+            Self::Share => format!("{:.1} pp", value * 100.0),
+            _ => self.word(value),
         }
     }
 
@@ -125,25 +137,35 @@ pub fn shown(wide: bool) -> Vec<&'static str> {
 /// Where there is nothing to tell.
 const NOTHING: &str = "·";
 
-/// A figure over all seeds: its mean, and how sure it is.
-pub fn mean(runs: &Runs, figure: &str) -> Option<String> {
+/// A figure over all seeds: its mean and, where `spread` is wanted, how sure that is.
+pub fn mean(runs: &Runs, figure: &str, spread: bool) -> Option<String> {
     if figure.starts_with("assembly") && runs.scores.iter().all(|score| score.assembly.count == 0) {
         return None;
     }
-    let all = compare(&runs.scores, &runs.scores, &[figure]);
-    all.differences.first().map(|same| Unit::of(figure).word(same.first))
+    let unit = Unit::of(figure);
+    // Against nothing, so that the interval is that of the figure itself.
+    let nothing = vec![Score::default(); runs.scores.len()];
+    let compared = compare(&nothing, &runs.scores, &[figure]);
+    let seen = compared.differences.first()?;
+    let within = seen.within.filter(|within| spread && *within > 0.0);
+    let within = within.map(|within| format!(" ± {}", unit.difference(within))).unwrap_or_default();
+    Some(format!("{}{within}", unit.word(seen.second)))
 }
 
 /// The table of figures; with several policies, each against the first.
 pub fn figures_table(policies: &[Runs], wide: bool) -> Table {
     let mut heads = vec!["FIGURE".to_owned()];
-    heads.extend(policies.iter().map(|policy| format!(">{}", policy.letter)));
+    // Of several policies the differences tell, pair by pair, what chance may do.
+    let spread = policies.len() == 1 && policies[0].scores.len() > 1;
+    let of_mean = if spread { " (95 %)" } else { "" };
+    heads.extend(policies.iter().map(|policy| format!(">{}{of_mean}", policy.letter)));
     heads.extend(policies.iter().skip(1).map(|policy| format!(">{} - A (95 %)", policy.letter)));
     let mut table = Table::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
     let Some(first) = policies.first() else { return table };
     for figure in shown(wide) {
         let mut row = vec![figure.to_owned()];
-        row.extend(policies.iter().map(|policy| mean(policy, figure).unwrap_or_else(|| NOTHING.to_owned())));
+        let seen = |policy| mean(policy, figure, spread).unwrap_or_else(|| NOTHING.to_owned());
+        row.extend(policies.iter().map(seen));
         for other in &policies[1..] {
             let compared = compare(&first.scores, &other.scores, &[figure]);
             row.push(compared.differences.first().map(difference).unwrap_or_default());
@@ -163,9 +185,9 @@ pub fn difference(difference: &Difference) -> String {
     let star = if difference.is_clear() { "*" } else { " " };
     match difference.within {
         Some(within) => {
-            format!("{sign}{} ± {} {star}", unit.word(difference.difference), unit.word(within))
+            format!("{sign}{} ± {} {star}", unit.difference(difference.difference), unit.difference(within))
         }
-        None => format!("{sign}{} {star}", unit.word(difference.difference)),
+        None => format!("{sign}{} {star}", unit.difference(difference.difference)),
     }
 }
 
@@ -201,6 +223,16 @@ pub fn waits_table(policies: &[Runs]) -> Table {
     table
 }
 
+/// What the table of waits shows; over several seeds pods are counted together, and of times the mean is told.
+pub fn waits_title(policies: &[Runs]) -> String {
+    let seeds = policies.first().map_or(0, |policy| policy.scores.len());
+    let how = match seeds {
+        0 | 1 => String::new(),
+        seeds => format!(" (pods of all {seeds} seeds, times as means over them)"),
+    };
+    format!("Time that pods waited for a node{how}")
+}
+
 /// Everything, as text.
 pub fn tables(policies: &[Runs], wide: bool) -> String {
     let mut text = String::new();
@@ -213,7 +245,7 @@ pub fn tables(policies: &[Runs], wide: bool) -> String {
     let _ = writeln!(text, "{}", figures_table(policies, wide).render());
     let waits = waits_table(policies);
     if !waits.is_empty() {
-        let _ = write!(text, "Time that pods waited for a node:\n{}", waits.render());
+        let _ = write!(text, "{}:\n{}", waits_title(policies), waits.render());
     }
     let several = policies.first().is_some_and(|policy| policy.scores.len() > 1);
     if policies.len() > 1 && several {

@@ -27,7 +27,7 @@ impl Screen {
 
     /// Data: written to stdout as it is.
     pub fn write(&mut self, data: &str) -> io::Result<()> {
-        self.out.write_all(data.as_bytes())
+        unless_closed(self.out.write_all(data.as_bytes()))
     }
 
     /// Moves the cursor about on a terminal: written as it is, also where colours are not wanted.
@@ -63,8 +63,13 @@ impl Screen {
 
     /// Writes out what is still held back.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        Ok(self.out.flush()?)
+        Ok(unless_closed(self.out.flush())?)
     }
+}
+
+/// A reader that went away is nobody to write to, and no failure: what the command came to stays its exit code.
+fn unless_closed(written: io::Result<()>) -> io::Result<()> {
+    written.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
 
 impl Default for Screen {

@@ -22,6 +22,21 @@ pub(super) use vm_pool::vm_pool;
 
 use super::problem::ProblemCode;
 use super::tree::Path;
+use crate::policy::{ClusterPolicySpec, VmPoolSpec};
+
+/// Everything that is wrong with what a VmPool says, wherever it is written; paths begin with `spec`.
+pub fn check_vm_pool(spec: &VmPoolSpec) -> Findings {
+    let mut found = Findings::default();
+    vm_pool(spec, &mut found);
+    found
+}
+
+/// Everything that is wrong with what a ClusterPolicy says, wherever it is written; paths begin with `spec`.
+pub fn check_cluster_policy(spec: &ClusterPolicySpec) -> Findings {
+    let mut found = Findings::default();
+    cluster_policy(spec, &mut found);
+    found
+}
 
 /// Something that is wrong with a field, before it has a place.
 #[derive(Clone, Debug, PartialEq, Eq)]

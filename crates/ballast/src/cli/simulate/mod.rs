@@ -68,7 +68,10 @@ Examples:
   ballast simulate scenarios/gpu-gangs.yaml --set VmPool/h100.max=10 --fail-if 'pendingP95.gang > 10m'";
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
-    let scenarios = policies::load(&args.scenarios, &args.set, args.until)?;
+    let (scenarios, left_out) = policies::load(&args.scenarios, &args.set, args.until)?;
+    for failure in &left_out {
+        screen.note(format_args!("left out: {}", failure.chain()));
+    }
     let others: Vec<_> = args.policies.iter().map(|path| PolicyFile::load(path)).collect::<Result<_>>()?;
     if (args.html.is_some() || args.record.is_some()) && scenarios.len() > 1 {
         return Err(Failure::new("`--html` and `--record` write one file, and there are several scenarios")
@@ -76,7 +79,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     }
     let mut worlds = Vec::new();
     for scenario in scenarios {
-        let policies = Policy::all(&scenario, &others)?;
+        let policies = Policy::all(&scenario, &others, &args.set)?;
         args.fail_if.iter().try_for_each(|gate| verdict::check_names(gate, &policies))?;
         worlds.push((scenario, policies));
     }
@@ -116,7 +119,7 @@ fn print(all: &[Simulated], format: Format, screen: &mut Screen) -> Result<()> {
     match format {
         Format::Table | Format::Wide => {
             for simulated in all {
-                screen.note(simulated.how());
+                screen.note(simulated.how_long());
                 screen.write(&score::tables(&simulated.policies, format == Format::Wide))?;
             }
         }

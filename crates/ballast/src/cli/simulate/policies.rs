@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ballast_core::units::Span;
-use ballast_sim::scenario::Scenario;
+use ballast_sim::scenario::{Scenario, ScenarioPool};
 
 use super::set::Set;
 use crate::cli::policy_file::PolicyFile;
@@ -27,35 +27,53 @@ const TRACES: &str = "BALLAST_TRACES";
 /// Letters are enough for as many as anybody reads.
 const LETTERS: std::ops::RangeInclusive<char> = 'A'..='Z';
 
-/// Reads the scenarios of some paths, with what `--set` and `--until` change.
-pub(super) fn load(paths: &[PathBuf], sets: &[Set], until: Option<Span>) -> Result<Vec<Scenario>> {
+/// Reads the scenarios of some paths, with what `--set` and `--until` change, and why those cannot be run that are left out:
+/// one whose recorded data is not here keeps no other from being run.
+pub(super) fn load(
+    paths: &[PathBuf],
+    sets: &[Set],
+    until: Option<Span>,
+) -> Result<(Vec<Scenario>, Vec<Failure>)> {
     let mut scenarios = Vec::new();
-    let mut used = vec![false; sets.len()];
     for placed in load::load(paths)?.scenarios {
         let scenario = load::scenario(&placed).map_err(|problems| load::refused(&problems))?;
-        let mut scenario = changed(scenario, sets, &mut used)?;
-        scenario.spec.until = until.unwrap_or(scenario.spec.until);
-        scenarios.push(resolved(scenario)?);
+        let mut scenario = changed(scenario, sets.iter())?;
+        if let Some(until) = until {
+            scenario.spec.until = until;
+            scenario = Scenario::new(scenario.name, scenario.spec).doing(|| "cannot use `--until`")?;
+        }
+        scenarios.push(scenario);
     }
-    if let Some((set, _)) = sets.iter().zip(&used).find(|(_, used)| !**used) {
+    let speaks = |set: &&Set| scenarios.iter().any(|scenario| set.is_for(&scenario.name));
+    if let Some(set) = sets.iter().find(|set| !speaks(set)) {
         return Err(Failure::new(format!("`--set {}` speaks of no scenario here", set.text())));
     }
-    if scenarios.is_empty() {
-        return Err(Failure::new("there is no scenario in what was given")
-            .hint("a scenario is a document of `kind: Scenario`; there are some in the folder `scenarios`"));
+    let (mut runnable, mut left_out) = (Vec::new(), Vec::new());
+    for scenario in scenarios {
+        match resolved(scenario) {
+            Ok(scenario) => runnable.push(scenario),
+            Err(failure) => left_out.push(failure),
+        }
     }
-    Ok(scenarios)
+    if !runnable.is_empty() {
+        return Ok((runnable, left_out));
+    }
+    Err(left_out.pop().unwrap_or_else(|| {
+        Failure::new("there is no scenario in what was given")
+            .hint("a scenario is a document of `kind: Scenario`; there are some in the folder `scenarios`")
+    }))
 }
 
 /// The scenario with what `--set` changes.
-fn changed(scenario: Scenario, sets: &[Set], used: &mut [bool]) -> Result<Scenario> {
-    if sets.is_empty() {
+fn changed<'s>(scenario: Scenario, sets: impl Iterator<Item = &'s Set>) -> Result<Scenario> {
+    let mut sets = sets.filter(|set| set.is_for(&scenario.name)).peekable();
+    if sets.peek().is_none() {
         return Ok(scenario);
     }
     let mut document = scenario.to_value();
-    for (set, used) in sets.iter().zip(used) {
+    for set in sets {
         let applied = set.apply(&mut document);
-        *used |= applied.map_err(|why| Failure::new(format!("cannot set `{}`: {why}", set.text())))?;
+        applied.map_err(|why| Failure::new(format!("cannot set `{}`: {why}", set.text())))?;
     }
     Scenario::from_value(document)
         .doing(|| format!("{} is no scenario any more after `--set`", scenario.name))
@@ -74,29 +92,32 @@ fn resolved(scenario: Scenario) -> Result<Scenario> {
     })
 }
 
-/// The scenario with what a file says in the place of its own.
-fn over(file: &PolicyFile, scenario: &Scenario) -> Result<Scenario> {
+/// The scenario with what a file says in the place of its own policy; `--set` is said last and holds for every policy.
+fn over(file: &PolicyFile, scenario: &Scenario, sets: &[Set]) -> Result<Scenario> {
     let known: Vec<&str> = scenario.spec.pools.iter().map(|pool| &*pool.name).collect();
     file.refuse_unknown(&known, &scenario.name)?;
     let mut world = scenario.clone();
     if let Some(cluster) = &file.cluster {
         world = world.with_policy(cluster.clone());
     }
-    for pool in &mut world.spec.pools {
-        if let Some(spec) = file.pools.get(&pool.name) {
-            pool.spec = spec.clone();
-        }
-    }
-    Scenario::new(world.name, world.spec).doing(|| format!("{} does not fit {}", file.name, scenario.name))
+    let pools = std::mem::take(&mut world.spec.pools).into_iter();
+    let under = |pool: ScenarioPool| match file.pools.get(&pool.name) {
+        Some(spec) => pool.with_spec(spec.clone()),
+        None => pool,
+    };
+    world.spec.pools = pools.map(under).collect();
+    let world = Scenario::new(world.name, world.spec);
+    let world = world.doing(|| format!("{} does not fit {}", file.name, scenario.name))?;
+    changed(world, sets.iter().filter(|set| set.is_of_policy()))
 }
 
 impl Policy {
     /// The scenario's own policy and all others.
-    pub(super) fn all(scenario: &Scenario, others: &[PolicyFile]) -> Result<Vec<Self>> {
+    pub(super) fn all(scenario: &Scenario, others: &[PolicyFile], sets: &[Set]) -> Result<Vec<Self>> {
         let mut letters = LETTERS;
         let mut policies = Vec::new();
         let own: Result<(String, Scenario)> = Ok(("the scenario's own".to_owned(), scenario.clone()));
-        let others = others.iter().map(|other| Ok((other.name.clone(), over(other, scenario)?)));
+        let others = others.iter().map(|other| Ok((other.name.clone(), over(other, scenario, sets)?)));
         for policy in std::iter::once(own).chain(others) {
             let (name, scenario) = policy?;
             let letter = letters.next().ok_or_else(|| Failure::new("more policies than letters"))?;

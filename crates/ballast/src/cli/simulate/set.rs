@@ -85,11 +85,24 @@ impl Set {
         &self.text
     }
 
-    /// Changes the document of a scenario. False where it speaks of another scenario.
-    pub(crate) fn apply(&self, document: &mut Value) -> Result<bool, String> {
-        if self.kind == Kind::Scenario && document["metadata"]["name"] != self.name.as_str() {
-            return Ok(false);
+    /// Whether it speaks of this scenario: one that names none speaks of all.
+    pub(crate) fn is_for(&self, scenario: &str) -> bool {
+        self.kind != Kind::Scenario || self.name == scenario
+    }
+
+    /// Whether it changes what a policy says, so that another policy has to be changed too.
+    pub(crate) fn is_of_policy(&self) -> bool {
+        match self.kind {
+            Kind::ClusterPolicy | Kind::VmPool => true,
+            Kind::Workload => false,
+            Kind::Scenario => {
+                matches!(self.path.first(), Some(Step::Key(key)) if key == "policy" || key == "pools")
+            }
         }
+    }
+
+    /// Changes the document of a scenario.
+    pub(crate) fn apply(&self, document: &mut Value) -> Result<(), String> {
         let mut place = self.root(&mut document["spec"])?;
         for (at, step) in self.path.iter().enumerate() {
             place = match step {
@@ -113,7 +126,7 @@ impl Set {
             };
         }
         *place = self.value.clone();
-        Ok(true)
+        Ok(())
     }
 
     fn root<'a>(&self, spec: &'a mut Value) -> Result<&'a mut Value, String> {
@@ -172,7 +185,9 @@ mod tests {
         let gpus = set(r#"Workload/etl.requests["nvidia.com/gpu"]=2"#, &day).unwrap();
         assert_eq!(gpus["spec"]["workloads"][0]["requests"]["nvidia.com/gpu"], 2);
         assert_eq!(set("Scenario/day.until=2d", &day).unwrap()["spec"]["until"], "2d");
-        assert_eq!(set("Scenario/night.until=2d", &day).unwrap(), day);
+        let night: Set = "Scenario/night.until=2d".parse().unwrap();
+        assert!(night.is_for("night") && !night.is_for("day") && !night.is_of_policy());
+        assert!("Scenario/day.pools[0].spec.max=2".parse::<Set>().unwrap().is_of_policy());
         assert_eq!(
             set("Scenario/day.expect={cost: [1, 2]}", &day).unwrap()["spec"]["expect"]["cost"],
             json!([1, 2])
