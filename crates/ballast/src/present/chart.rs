@@ -353,7 +353,7 @@ const TIME_STEPS: [i64; 22] = [
     604_800, 2_592_000, 7_776_000,
 ];
 /// As many marks as stay apart on a narrow screen.
-const TIME_TICKS_MAX: i64 = 6;
+const TIME_TICKS_MAX: i64 = 4;
 
 /// Round times between two instants, with their labels: the time of day, or the day where steps are days.
 fn time_ticks(from: Time, to: Time) -> Vec<(Time, String)> {
@@ -412,7 +412,7 @@ mod tests {
         let labels = |from, to| -> Vec<String> {
             time_ticks(Time::from_secs(from), Time::from_secs(to)).into_iter().map(|tick| tick.1).collect()
         };
-        assert_eq!(labels(0, 3600), ["00:00", "00:10", "00:20", "00:30", "00:40", "00:50", "01:00"]);
+        assert_eq!(labels(0, 3600), ["00:00", "00:15", "00:30", "00:45", "01:00"]);
         assert_eq!(labels(5, 25), ["00:00:05", "00:00:10", "00:00:15", "00:00:20", "00:00:25"]);
         assert_eq!(labels(0, 3 * 86_400).first().map(String::as_str), Some("00:00"));
         assert_eq!(labels(0, 30 * 86_400), ["01-01", "01-08", "01-15", "01-22", "01-29"]);
