@@ -125,7 +125,9 @@ fn budgets(
     };
     let mut all = 0;
     for pool in &snapshot.pools {
-        let nodes = u64::from(growth::size(snapshot, pool, memory));
+        // What is on its way out is among what was spent.
+        let leaving = memory.ledger.leaving(Some(&pool.name));
+        let nodes = u64::from(growth::size(snapshot, pool, memory).saturating_sub(leaving));
         all += nodes;
         let removed = going.iter().filter(|action| action.target.pool == pool.name).count() as u64;
         if removed > 0 {

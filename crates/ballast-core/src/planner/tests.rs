@@ -590,3 +590,18 @@ fn what_a_removal_under_way_displaces_keeps_its_place() {
     assert_eq!(kept(&plan, "n2"), Some(UnsafeToRemove::NeededByGrant));
     assert_eq!(plan.actions, []);
 }
+
+#[test]
+fn what_is_on_its_way_out_does_not_widen_the_budget() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 30, 1.0));
+    cluster.without_removal_budgets();
+    cluster.policy.removal.per_pool.share = crate::units::Share::percent(20);
+    (10..20).for_each(|at| _ = cluster.node(&format!("n{at}"), "cpu"));
+    emptying(&mut cluster, "n19");
+    let since = cluster.now;
+    cluster.memory.ledger.removed.push(crate::memory::Addition { at: since, pool: "cpu".into() });
+    // Nine stay and one went: two of ten may go within the window, and one has.
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::StopInstance, "n18".into())]);
+}

@@ -204,9 +204,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
         self.removals.idle_since.insert(node.name.clone(), idle_since);
         // What is on its way out already counts as gone, and what this plan launches is not there yet: a pool would else fall
         // below its minimum one plan at a time, or with the first launch that fails.
-        let removals = self.memory.ledger.removals.values();
-        let leaving = removals.filter(|removal| removal.pool == entry.name).count() as u32;
-        let staying = room.size_before.saturating_sub(leaving);
+        let staying = room.size_before.saturating_sub(self.memory.ledger.leaving(Some(&entry.name)));
         if staying <= room.min {
             return Err(UnsafeToRemove::AtMinimum);
         }
@@ -392,7 +390,9 @@ const MOVE: Span = Span::from_mins(1);
 impl Budgets {
     fn new(snapshot: &Snapshot, memory: &Memory, rooms: &Rooms, now: Time) -> Self {
         let rules = &snapshot.policy.removal;
-        let managed: u32 = rooms.pools.iter().map(|room| room.size_before).sum();
+        // What is on its way out is spent already; counted among the nodes as well it would widen the share that may go.
+        let staying = |nodes: u32, pool: Option<&Name>| nodes.saturating_sub(memory.ledger.leaving(pool));
+        let managed = staying(rooms.pools.iter().map(|room| room.size_before).sum(), None);
         let spent = |window: Span, pool: Option<&Name>| {
             let since = now - window;
             let concerns = |name: &Name| pool.is_none_or(|pool| name == pool);
@@ -401,14 +401,9 @@ impl Budgets {
             removed as i64
         };
         let pools = snapshot.pools.iter().zip(&rooms.pools).map(|(pool, room)| {
-            let shared =
-                left(&rules.per_pool, room.size_before, spent(rules.per_pool.window, Some(&pool.name)));
-            let own = pool
-                .spec
-                .budget
-                .as_ref()
-                .map(|own| left(own, room.size_before, spent(own.window, Some(&pool.name))));
-            own.unwrap_or(shared)
+            let rule = pool.spec.budget.as_ref().unwrap_or(&rules.per_pool);
+            let nodes = staying(room.size_before, Some(&pool.name));
+            left(rule, nodes, spent(rule.window, Some(&pool.name)))
         });
         let volumes = [ObjectKind::PersistentVolume, ObjectKind::PersistentVolumeClaim];
         let mut budgets = Self {
