@@ -7,8 +7,9 @@ use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{InstanceState, ObjectKind, Source};
 use crate::plan::{Plan, PromiseNote, Subject};
+use crate::resources::Resources;
 use crate::snapshot::{BaseState, Gang, PoolEntry, Snapshot};
-use crate::units::Money;
+use crate::units::{Money, Quantity};
 
 pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &mut Vec<PromiseNote>) {
     known(snapshot, plan, notes);
@@ -17,8 +18,7 @@ pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &m
         *launched.entry(&action.target.pool).or_default() += 1;
         once(memory, action, notes);
     }
-    let mut cost = Money::ZERO;
-    let mut nodes = 0;
+    let mut totals = Totals::default();
     for pool in &snapshot.pools {
         let size = size(snapshot, pool, memory);
         let added = launched.get(&pool.name).copied().unwrap_or(0);
@@ -31,11 +31,60 @@ pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &m
                 format!("pool {} would have {} nodes of {max}", pool.name, size + added),
             ));
         }
-        nodes += size + added;
-        cost += pool.spec.price.per_hour.unwrap_or_default() * i64::from(size + added);
+        totals.add(snapshot, pool, i64::from(size + added));
     }
-    within(snapshot, launched.values().sum(), nodes, cost, notes);
+    if !launched.is_empty() {
+        totals.within(snapshot, notes);
+    }
     whole(snapshot, plan, notes);
+}
+
+/// What a cluster would have of everything that is limited.
+#[derive(Default)]
+struct Totals<'a> {
+    nodes: i64,
+    cores_milli: i64,
+    memory: i64,
+    cost: Money,
+    /// By model.
+    gpus: BTreeMap<&'a str, i64>,
+}
+
+impl<'a> Totals<'a> {
+    fn add(&mut self, snapshot: &Snapshot, pool: &'a PoolEntry, nodes: i64) {
+        self.nodes += nodes;
+        // What has no price may be as dear as anything.
+        let dearest = || snapshot.pools.iter().filter_map(|pool| pool.spec.price.per_hour).max();
+        self.cost += pool.spec.price.per_hour.or_else(dearest).unwrap_or_default() * nodes;
+        let Some(template) = pool.templates.first() else { return };
+        let of = |dimension: usize| template.allocatable[dimension].saturating_mul(nodes);
+        self.cores_milli = self.cores_milli.saturating_add(of(Resources::CPU));
+        self.memory = self.memory.saturating_add(of(Resources::MEMORY));
+        let model = pool.spec.template.gpu_model.as_deref().unwrap_or_default();
+        *self.gpus.entry(model).or_default() += template.gpus.count() as i64 * nodes;
+    }
+
+    /// Promise 4 for the whole cluster.
+    fn within(&self, snapshot: &Snapshot, notes: &mut Vec<PromiseNote>) {
+        let limits = &snapshot.policy.limits;
+        let mut bound = |is_beyond: bool, what: String| {
+            if is_beyond {
+                notes.push(fatal(4, Subject::Cluster, format!("the cluster would {what}")));
+            }
+        };
+        let Self { nodes, cores_milli, memory, cost, gpus } = self;
+        bound(limits.nodes.is_some_and(|most| *nodes > i64::from(most)), format!("have {nodes} nodes"));
+        bound(limits.cost_per_hour.is_some_and(|most| *cost > most), format!("cost {cost} per hour"));
+        let cores = Quantity::from_milli(*cores_milli);
+        bound(limits.cores.is_some_and(|most| cores > most), format!("have {cores} cores"));
+        let memory = Quantity::from_units(*memory);
+        bound(limits.memory.is_some_and(|most| memory > most), format!("have {memory} of memory"));
+        for (model, &most) in &limits.gpus {
+            let of_model = |(other, _): &(&&str, &i64)| &**model == "*" || **other == &**model;
+            let count: i64 = gpus.iter().filter(of_model).map(|(_, count)| count).sum();
+            bound(count > i64::from(most), format!("have {count} GPUs of model {model}"));
+        }
+    }
 }
 
 /// Promise 10: nothing is launched for a gang of which not all gets a place.
@@ -82,17 +131,6 @@ fn once(memory: &Memory, action: &crate::plan::Action, notes: &mut Vec<PromiseNo
     let doubled = memory.ledger.launches.values().any(|launch| launch.token == *token);
     if under_way(&action.target.name) || doubled || token.is_empty() {
         notes.push(fatal(6, subject(action), format!("{} is launched a second time", action.target.name)));
-    }
-}
-
-/// Promise 4 for the whole cluster, cost included.
-fn within(snapshot: &Snapshot, added: u32, nodes: u32, cost: Money, notes: &mut Vec<PromiseNote>) {
-    let limits = &snapshot.policy.limits;
-    if added > 0 && limits.nodes.is_some_and(|most| nodes > most) {
-        notes.push(fatal(4, Subject::Cluster, format!("the cluster would have {nodes} nodes")));
-    }
-    if added > 0 && limits.cost_per_hour.is_some_and(|most| cost > most) {
-        notes.push(fatal(4, Subject::Cluster, format!("the cluster would cost {cost} per hour")));
     }
 }
 

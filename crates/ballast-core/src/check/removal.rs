@@ -7,7 +7,7 @@ use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{Action, ActionKind, Plan, PromiseNote, Subject};
-use crate::policy::{BarePods, LocalStorage, RemovalBudget};
+use crate::policy::{BarePods, LocalStorage, RemovalBudget, StopMode};
 use crate::resources::Resources;
 use crate::snapshot::{NodeEntry, PodEntry, Snapshot};
 use crate::units::Share;
@@ -47,8 +47,23 @@ fn untouched(snapshot: &Snapshot, action: &Action, node: &NodeEntry, notes: &mut
         notes.push(fatal(17, subject(action), format!("{} is not ours", node.name)));
         return;
     };
-    if node.label("node-role.kubernetes.io/control-plane").is_some() {
-        notes.push(fatal(17, subject(action), format!("{} runs the control plane", node.name)));
+    let roles = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+    let runs_ballast = node.pods.iter().any(|&pod| snapshot.class(snapshot.pod(pod).class).traits.ballast);
+    if runs_ballast || roles.iter().any(|role| node.label(role).is_some()) {
+        notes.push(fatal(
+            17,
+            subject(action),
+            format!("{} runs the control plane or Ballast itself", node.name),
+        ));
+    }
+    if is_kept(node) {
+        notes.push(fatal(1, subject(action), format!("{} is annotated to be kept", node.name)));
+    }
+    if snapshot.policy.pause.down || pool.spec.pause.down {
+        notes.push(fatal(14, subject(action), format!("{} would go though removals are paused", node.name)));
+    }
+    if &*action.to == "Deleted" && pool.spec.stop != StopMode::Delete {
+        notes.push(fatal(9, subject(action), format!("{} would be deleted, not stopped", node.name)));
     }
     let allowed: BTreeSet<&Name> = action.precondition.displaces.iter().collect();
     for pod in node.pods.iter().map(|&pod| snapshot.pod(pod)) {
@@ -62,7 +77,9 @@ fn untouched(snapshot: &Snapshot, action: &Action, node: &NodeEntry, notes: &mut
         let protected = traits.do_not_disrupt
             || traits.safe_to_evict == Some(false)
             || (traits.safe_to_evict.is_none()
-                && ((traits.bare && rules.bare_pods == BarePods::Block)
+                && (traits.on_completion
+                    || (traits.system && !snapshot.budgets.values().any(|b| class.key.is_covered_by(b)))
+                    || (traits.bare && rules.bare_pods == BarePods::Block)
                     || (traits.local_storage && rules.local_storage == LocalStorage::Block)));
         if protected || !allowed.contains(&pod.uid) {
             let message = format!("pod {}/{} on {} may not go", pod.namespace, pod.name, node.name);
@@ -76,6 +93,19 @@ fn untouched(snapshot: &Snapshot, action: &Action, node: &NodeEntry, notes: &mut
             ));
         }
     }
+}
+
+/// Somebody annotated the node so that nobody removes it.
+fn is_kept(node: &NodeEntry) -> bool {
+    let annotations = node.node.as_ref().map(|node| &node.metadata.annotations);
+    let keys = [
+        "ballast.dev/do-not-disrupt",
+        "karpenter.sh/do-not-disrupt",
+        "cluster-autoscaler.kubernetes.io/scale-down-disabled",
+    ];
+    let says =
+        |key: &&str| annotations.and_then(|all| all.get(*key)).is_some_and(|value| &**value != "false");
+    keys.iter().any(|key| says(key))
 }
 
 /// Promise 4: no pool falls below its minimum.
@@ -156,14 +186,30 @@ fn feasible(snapshot: &Snapshot, going: &[&Action], notes: &mut Vec<PromiseNote>
         let pods = node.pods.iter().map(|&pod| snapshot.pod(pod));
         moved.extend(pods.filter(|pod| displaces.contains(&pod.uid) && !pod.leaving));
     }
-    let mut need = Resources::ZERO;
-    for pod in &moved {
-        need.add(&snapshot.class(pod.class).requests, 1);
+    let (mut need, mut devices) = (Resources::ZERO, 0);
+    for class in moved.iter().map(|pod| snapshot.class(pod.class)) {
+        need.add(&class.requests, 1);
+        devices += class.gpu.milli();
     }
     for dimension in [Resources::CPU, Resources::MEMORY, Resources::PODS] {
         if need[dimension] > free[dimension] {
             let message =
                 format!("what is displaced needs more {} than is free", snapshot.names.name(dimension));
+            notes.push(fatal(11, Subject::Cluster, message));
+        }
+    }
+    if devices > snapshot.nodes().filter(stays).map(|node| node.gpus.free_milli()).sum() {
+        notes.push(fatal(11, Subject::Cluster, "what is displaced needs more GPUs than are free".into()));
+    }
+    let classes: BTreeSet<u32> = moved.iter().map(|pod| pod.class).collect();
+    for class in classes.into_iter().map(|class| snapshot.class(class)) {
+        let constraint = snapshot.constraint(class.constraint);
+        let takes = |node: &NodeEntry| {
+            let suits = node.profile().is_some_and(|profile| constraint.misfit(&profile).is_none());
+            suits && class.requests.fits(&node.free())
+        };
+        if !snapshot.nodes().filter(stays).any(takes) {
+            let message = format!("what is displaced of {} fits on no other node", class.key.namespace);
             notes.push(fatal(11, Subject::Cluster, message));
         }
     }

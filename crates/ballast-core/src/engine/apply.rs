@@ -21,14 +21,14 @@ const IN_FLIGHT_MAX: usize = 500;
 const LEDGER_BYTES_MAX: usize = 60 * 1024;
 
 impl Executor {
-    /// Begins the actions of a plan.
-    pub(super) fn apply(&mut self, now: Time, plan: &Plan, snapshot: &Snapshot) {
+    /// Begins the actions of a plan. Returns how many have to wait because so much is under way already.
+    pub(super) fn apply(&mut self, now: Time, plan: &Plan, snapshot: &Snapshot) -> u32 {
         if !self.acting || self.writer.is_fenced() || plan.actions.is_empty() {
-            return;
+            return 0;
         }
         self.memory.ledger.forget(now, now - longest_window(snapshot));
         let mut bytes = bytes_of(&self.memory.ledger);
-        let mut begun = false;
+        let (mut begun, mut waiting) = (false, 0);
         for together in plan.actions.chunk_by(for_one_gang) {
             for action in together.iter().filter(|action| is_launch(action)) {
                 self.memory.ledger.note_launch(&action.precondition.token);
@@ -36,7 +36,11 @@ impl Executor {
             let more: usize = together.iter().map(bytes_of_action).sum();
             let fits =
                 bytes + more <= LEDGER_BYTES_MAX && self.running.len() + together.len() <= IN_FLIGHT_MAX;
-            if !fits || !together.iter().all(|action| may_begin(action, snapshot)) {
+            if !together.iter().all(|action| may_begin(action, snapshot)) {
+                continue;
+            }
+            if !fits {
+                waiting += together.len() as u32;
                 continue;
             }
             bytes += more;
@@ -48,6 +52,7 @@ impl Executor {
         if begun {
             self.writer.want();
         }
+        waiting
     }
 
     fn begin(&mut self, now: Time, action: &Action, pool: &VmPoolSpec) -> bool {
@@ -71,6 +76,7 @@ impl Executor {
 
     fn launch(&mut self, now: Time, action: &Action, pool: &VmPoolSpec, kind: LaunchKind) {
         let target = &action.target;
+        let patience = self.memory.history.boot_deadline(&target.pool, pool.times.boot_deadline);
         let launch = Launch {
             kind,
             pool: target.pool.clone(),
@@ -79,7 +85,7 @@ impl Executor {
             provider_id: target.provider_id.clone(),
             token: action.precondition.token.clone(),
             since: now,
-            deadline: now + pool.times.boot_deadline.min(AHEAD_LONGEST),
+            deadline: now + patience.min(AHEAD_LONGEST),
         };
         let machine = Machine::Start(VmStart::begin(&target.name, &launch));
         self.memory.ledger.added.push(Addition { at: now, pool: target.pool.clone() });

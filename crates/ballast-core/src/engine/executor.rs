@@ -22,7 +22,7 @@ type Requests = Vec<(RequestId, Request)>;
 type Receipts = Vec<(Name, Receipt)>;
 
 /// After so long without a reply a request counts as timed out: every adapter answers within its own timeout, far below.
-const REPLY_LOST_AFTER: Span = Span::from_mins(5);
+pub(super) const REPLY_LOST_AFTER: Span = Span::from_mins(5);
 /// The shortest time from one step of a procedure to the next that something seen brings about.
 const NUDGE_GAP: Span = Span::from_secs(1);
 /// Version of the form of memory.
@@ -387,7 +387,9 @@ impl Executor {
         id
     }
 
+    /// Sends a request of the writer, which waits for the answer to its latest alone.
     pub(super) fn send_for_ledger(&mut self, request: Request) {
+        self.owners.retain(|_, owner| !matches!(owner, Owner::Ledger));
         self.send(request, Owner::Ledger);
     }
 

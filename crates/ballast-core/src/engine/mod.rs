@@ -169,8 +169,10 @@ impl Engine {
         }
         self.executor.heed(now, &snapshot);
         self.executor.note_empty(now, &snapshot);
-        if !refused {
-            self.executor.apply(now, &plan, &snapshot);
+        let waiting = if refused { 0 } else { self.executor.apply(now, &plan, &snapshot) };
+        if waiting > 0 {
+            let (subject, reason) = (Subject::Cluster, HoldReason::TooMuchUnderWay { waiting });
+            plan.report.holds.push(Hold { subject, reason, until: None });
         }
         self.sweep.run(now, &snapshot, &mut self.executor);
         self.plans += 1;

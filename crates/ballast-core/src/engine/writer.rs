@@ -5,7 +5,7 @@ use crate::observation::{ErrorClass, SourceError};
 use crate::procedure::{Reply, Request};
 use crate::units::{Span, Time};
 
-use super::executor::Executor;
+use super::executor::{Executor, REPLY_LOST_AFTER};
 
 /// How long a change that nothing waits for may stay unwritten: it goes along with the next write that something waits for.
 const LAZY: Span = Span::from_secs(60);
@@ -29,15 +29,15 @@ pub(super) struct Writer {
 #[derive(Debug)]
 enum State {
     Idle,
-    /// A write is out, or is to be tried again: the very same, since it may have been applied.
+    /// A write is out, or is to be tried again: the very same, since it may have been applied. Also where no answer comes.
     Writing {
         version: u64,
         body: String,
-        retry_at: Option<Time>,
+        retry_at: Time,
     },
     /// Somebody else wrote: what they wrote is being read.
     Reading {
-        retry_at: Option<Time>,
+        retry_at: Time,
     },
 }
 
@@ -69,7 +69,7 @@ impl Writer {
     pub(super) fn interrupted(&mut self) {
         match &mut self.state {
             State::Idle => {}
-            State::Writing { retry_at, .. } | State::Reading { retry_at } => *retry_at = Some(Time::ZERO),
+            State::Writing { retry_at, .. } | State::Reading { retry_at } => *retry_at = Time::ZERO,
         }
     }
 
@@ -82,9 +82,7 @@ impl Writer {
         let lazy = self.changed.map_or(Time::FAR_FUTURE, |at| at + LAZY);
         match &self.state {
             State::Idle => lazy,
-            State::Writing { retry_at, .. } | State::Reading { retry_at } => {
-                retry_at.unwrap_or(Time::FAR_FUTURE)
-            }
+            State::Writing { retry_at, .. } | State::Reading { retry_at } => *retry_at,
         }
     }
 
@@ -93,7 +91,7 @@ impl Writer {
         self.failures = self.failures.saturating_add(1);
         match &mut self.state {
             State::Idle => {}
-            State::Writing { retry_at, .. } | State::Reading { retry_at } => *retry_at = Some(now + wait),
+            State::Writing { retry_at, .. } | State::Reading { retry_at } => *retry_at = now + wait,
         }
     }
 }
@@ -110,17 +108,17 @@ impl Executor {
                 self.next_write(now)
             }
             State::Writing { version, body, retry_at } => {
-                if retry_at.is_none_or(|at| now < at) {
+                if now < *retry_at {
                     return;
                 }
-                *retry_at = None;
+                *retry_at = now + REPLY_LOST_AFTER;
                 Request::WriteLedger { version: *version, body: body.clone() }
             }
             State::Reading { retry_at } => {
-                if retry_at.is_none_or(|at| now < at) {
+                if now < *retry_at {
                     return;
                 }
-                *retry_at = None;
+                *retry_at = now + REPLY_LOST_AFTER;
                 Request::ReadLedger
             }
         };
@@ -134,7 +132,8 @@ impl Executor {
         self.memory.ledger.written_at = now;
         let version = self.memory.ledger.version;
         let body = serde_json::to_string(&self.memory.ledger).unwrap_or_default();
-        self.writer.state = State::Writing { version, body: body.clone(), retry_at: None };
+        let retry_at = now + REPLY_LOST_AFTER;
+        self.writer.state = State::Writing { version, body: body.clone(), retry_at };
         Request::WriteLedger { version, body }
     }
 
@@ -150,7 +149,7 @@ impl Executor {
             }
             (State::Writing { .. }, Reply::Failed(SourceError { class: ErrorClass::Conflict, .. })) => {
                 self.drop_all();
-                self.writer.state = State::Reading { retry_at: Some(now) };
+                self.writer.state = State::Reading { retry_at: now };
             }
             (State::Reading { .. }, Reply::Ledger(stored)) => self.reload(now, stored.as_deref()),
             (State::Writing { .. } | State::Reading { .. }, _) => self.writer.retry(now),

@@ -65,22 +65,23 @@ impl Rooms {
         let pools: Vec<Room> =
             snapshot.pools.iter().map(|pool| Room::new(pool, snapshot, memory, now, dearest)).collect();
         let managed: i64 = pools.iter().map(|room| i64::from(room.size)).sum();
-        let sum =
-            |of: fn(&Room) -> i64| pools.iter().map(|room| i64::from(room.size) * of(room)).sum::<i64>();
+        let of_all = |each: &dyn Fn(&Room) -> i64| {
+            let of_pools = pools.iter().map(|room| i64::from(room.size).saturating_mul(each(room)));
+            of_pools.fold(0, i64::saturating_add)
+        };
         let limits = &policy.limits;
         let used_gpus = |model: &Name| {
-            let counts = |room: &&Room| &**model == "*" || room.model == *model;
-            pools.iter().filter(counts).map(|room| i64::from(room.size) * room.gpus).sum::<i64>()
+            of_all(&|room| if &**model == "*" || room.model == *model { room.gpus } else { 0 })
         };
         let gpus_left =
             limits.gpus.iter().map(|(model, &most)| (model.clone(), i64::from(most) - used_gpus(model)));
-        let cost = sum(|room| room.price.as_micros());
+        let cost = of_all(&|room| room.price.as_micros());
         Self {
             nodes_left: limits.nodes.map(|most| i64::from(most) - managed),
-            cores_left: limits.cores.map(|most| most.milli() - sum(|room| room.cores)),
-            memory_left: limits.memory.map(|most| most.units() - sum(|room| room.memory)),
+            cores_left: limits.cores.map(|most| most.milli().saturating_sub(of_all(&|room| room.cores))),
+            memory_left: limits.memory.map(|most| most.units().saturating_sub(of_all(&|room| room.memory))),
             gpus_left: gpus_left.collect(),
-            cost_left: limits.cost_per_hour.map(|most| most.as_micros() - cost),
+            cost_left: limits.cost_per_hour.map(|most| most.as_micros().saturating_sub(cost)),
             per_minute_left: per_minute(policy, memory, managed, now),
             pools,
         }
@@ -139,7 +140,7 @@ impl Rooms {
         self.per_minute_left -= nodes;
         let less = |left: &mut Option<i64>, each: i64| {
             if let Some(left) = left {
-                *left -= each * nodes;
+                *left = left.saturating_sub(each.saturating_mul(nodes));
             }
         };
         less(&mut self.nodes_left, 1);
@@ -184,7 +185,7 @@ impl Room {
         let starting = rising.max(pool.nodeless.len() as u32);
         let allowed = growth.starting_share.of(u64::from(ready)).max(u64::from(growth.starting_minimum));
         let template = pool.templates.first();
-        let free = template.map(|template| template.free).unwrap_or_default();
+        let has = template.map(|template| template.allocatable).unwrap_or_default();
         let size = settled + pool.nodeless.len() as u32 + unseen;
         Self {
             size,
@@ -203,8 +204,8 @@ impl Room {
                 .collect(),
             gang_may_grow: false,
             starting_left: i64::try_from(allowed).unwrap_or(i64::MAX) - i64::from(starting),
-            cores: free[Resources::CPU],
-            memory: free[Resources::MEMORY],
+            cores: has[Resources::CPU],
+            memory: has[Resources::MEMORY],
             gpus: template.map_or(0, |template| template.gpus.count() as i64),
             model: spec.template.gpu_model.clone().unwrap_or_default(),
         }

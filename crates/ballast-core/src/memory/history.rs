@@ -35,6 +35,12 @@ impl History {
     /// How many boot times are kept for each pool: enough for a 95th percentile, few enough to follow a change.
     pub const BOOTS_KEPT: usize = 20;
 
+    /// Fewer boots than this tell nothing of the longest.
+    const BOOTS_TO_LEARN: usize = 5;
+    /// A launch is waited for at least and at most so long, whatever boots took: clouds have slow hours, and no end of them.
+    const SHORTEST_WAIT: Span = Span::from_mins(3);
+    const LONGEST_WAIT: Span = Span::from_mins(20);
+
     /// Notes how long a boot took.
     pub fn note_boot(&mut self, pool: &Name, took: Span) {
         let boots = self.boots.entry(pool.clone()).or_default();
@@ -42,6 +48,15 @@ impl History {
         if boots.len() > Self::BOOTS_KEPT {
             boots.remove(0);
         }
+    }
+
+    /// How long a launch of a pool may take: twice the longest of the last boots, within bounds, and never more than its
+    /// document says. `most` where too few are known to tell.
+    pub fn boot_deadline(&self, pool: &str, most: Span) -> Span {
+        let known = self.boots.get(pool).filter(|boots| boots.len() >= Self::BOOTS_TO_LEARN);
+        let longest = known.and_then(|boots| boots.iter().max());
+        longest
+            .map_or(most, |longest| longest.times(2).clamp(Self::SHORTEST_WAIT, Self::LONGEST_WAIT).min(most))
     }
 
     /// The 95th percentile of a pool's boot times; `None` where none is known.
@@ -124,5 +139,21 @@ mod tests {
         assert!(text.len() <= 60 * 1024, "{}", text.len());
         let kept = StoredHistory::parse(&text).expect("we wrote it").history.idle_since;
         assert!(kept.len() > 500 && kept.contains_key("node-4999") && !kept.contains_key("node-0"));
+    }
+
+    #[test]
+    fn how_long_a_launch_is_waited_for_is_learned() {
+        let mut history = History::default();
+        let (pool, most) = (Name::from("cpu"), Span::from_mins(15));
+        for (boots, minutes, expected) in [(4, 2, 15), (1, 2, 4), (1, 1, 4), (1, 60, 15)] {
+            (0..boots).for_each(|_| history.note_boot(&pool, Span::from_mins(minutes)));
+            assert_eq!(
+                history.boot_deadline("cpu", most),
+                Span::from_mins(expected),
+                "{boots} of {minutes}m"
+            );
+        }
+        (0..20).for_each(|_| history.note_boot(&pool, Span::from_secs(20)));
+        assert_eq!(history.boot_deadline("cpu", most), Span::from_mins(3));
     }
 }

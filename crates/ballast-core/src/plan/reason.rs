@@ -203,6 +203,11 @@ pub enum HoldReason {
     CoolDown,
     /// The count of steps for one plan was used up; the rest follows next time.
     StepsUsedUp,
+    /// As much is under way as can be kept in mind at once; the rest follows as it ends.
+    TooMuchUnderWay {
+        /// How many actions wait.
+        waiting: u32,
+    },
     /// The check found a broken promise in the plan; it is not applied.
     PlanRefused,
     /// Another autoscaler acts on the same target.

@@ -54,6 +54,9 @@ impl Words for HoldReason {
             }
             Self::GrowthBudget => "as many nodes are starting as the growth budget allows; the next follow as these become ready".to_owned(),
             Self::CoolDown => "a node was added a short while ago; nothing is removed until the cool-down has passed".to_owned(),
+            Self::TooMuchUnderWay { waiting } => {
+                format!("as much is under way as can be at once; {} as it ends", follow(*waiting))
+            }
             Self::StepsUsedUp => "this plan's count of steps was used up; the rest follows with the next plan".to_owned(),
             Self::PlanRefused => "the check found a broken promise in the plan, so none of it is applied".to_owned(),
             Self::Conflict { with } => {
@@ -185,6 +188,10 @@ impl Words for WaitingOn {
             Self::SchedulingGate => "a scheduling gate that somebody else opens".to_owned(),
         }
     }
+}
+
+fn follow(count: u32) -> String {
+    if count == 1 { "1 action follows".to_owned() } else { format!("{count} actions follow") }
 }
 
 fn fit(count: u32) -> String {

@@ -172,7 +172,11 @@ impl Placing<'_, '_, '_> {
     fn explain(&mut self, group: &[usize], refusals: &Refusals) {
         for &at in group {
             let (need, left) = (&self.needs[at], self.placed.placements[at].left);
-            if left == 0 || need.tier == Tier::Headroom {
+            if left == 0 {
+                continue;
+            }
+            if need.tier == Tier::Headroom {
+                self.skip_headroom(at, refusals);
                 continue;
             }
             let mut subject = self.wishes.subjects[need.wish].clone();
@@ -195,6 +199,18 @@ impl Placing<'_, '_, '_> {
             let nodes = verdicts.into_iter().map(|(misfit, nodes)| NodeVerdict { misfit, nodes }).collect();
             self.placed.infeasible.make_mut().push(Infeasible { subject, pools, nodes });
             self.placed.explained.push(at);
+        }
+    }
+
+    /// Says why a pool's headroom is not there: nobody waits for it, so that it is an option passed over.
+    fn skip_headroom(&mut self, at: usize, refusals: &Refusals) {
+        let subject = &self.wishes.subjects[self.needs[at].wish];
+        for ((_, pool), reason) in refusals.range((at, 0)..(at + 1, 0)) {
+            let pool = self.bins.snapshot.pools[*pool as usize].name.clone();
+            if matches!(subject, Subject::Pool { name } if *name == pool) {
+                let (subject, reason) = (subject.clone(), reason.clone());
+                self.placed.skipped.make_mut().push(Skip { subject, pool, reason });
+            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! What keeps a node, one rule each.
 
 use crate::fixtures::{Cluster, a_pool, labels, with_spec};
-use crate::kube::{ClaimRef, LabelSelector, Labels, Meta, Pod, PodDisruptionBudget, PodVolume};
+use crate::kube::{ClaimRef, EmptyDir, LabelSelector, Labels, Meta, Pod, PodDisruptionBudget, PodVolume};
 use crate::observation::{Body, ErrorClass, Object, ObjectKind, Observation, Source, SourceError};
-use crate::plan::{Plan, PodBlock, Step, UnsafeToRemove};
+use crate::plan::{Limit, Plan, PodBlock, SkipReason, Step, UnsafeToRemove};
 use crate::snapshot::Store;
 use crate::units::{Span, Time};
 
@@ -162,4 +162,82 @@ fn priorities_count_from_when_their_class_is_told_of() {
         outcome: Ok(Body::Listed(vec![Object::PriorityClass(class)])),
     });
     assert_eq!(plan_of(&mut store, &cluster).wishes[0].priority, 1000);
+}
+
+#[test]
+fn only_data_that_would_be_lost_keeps_a_pod() {
+    let local = |medium: &str, safe: &'static str| {
+        let volume = PodVolume {
+            name: "scratch".into(),
+            empty_dir: Some(EmptyDir { medium: medium.into() }),
+            ..PodVolume::default()
+        };
+        move |pod: &mut Pod| {
+            with_spec(pod, |spec| spec.volumes = vec![volume]);
+            let key = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
+            pod.metadata.annotations = labels(&[(key, safe)]);
+        }
+    };
+    assert_eq!(block(&cluster(local("", "")).plan()), Some(PodBlock::LocalStorage));
+    assert_eq!(block(&cluster(local("Memory", "")).plan()), None);
+    assert_eq!(block(&cluster(local("", "cache, scratch")).plan()), None);
+}
+
+#[test]
+fn ballast_does_not_remove_its_own_node() {
+    let mut cluster = cluster(|pod| pod.metadata.labels = labels(&[("app.kubernetes.io/name", "ballast")]));
+    assert_eq!(kept(&cluster.plan(), "n2"), Some(UnsafeToRemove::ControlPlane));
+}
+
+#[test]
+fn what_costs_least_to_delete_goes_first() {
+    let goes = |cost: &str| {
+        let mut cluster = Cluster::new();
+        cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+        for node in ["n1", "n2"] {
+            cluster.node(node, "cpu");
+            let pod = cluster.running(&format!("web-{node}"), node, &[("cpu", "1")]);
+            let cost = if node == "n2" { cost } else { "0" };
+            pod.metadata.annotations = labels(&[("controller.kubernetes.io/pod-deletion-cost", cost)]);
+        }
+        cluster.without_removal_budgets();
+        cluster.plan().actions[0].target.name.to_string()
+    };
+    assert_eq!((&*goes("0"), &*goes("100")), ("n2", "n1"));
+}
+
+#[test]
+fn headroom_may_ask_for_what_nobody_asks_for_yet_and_says_why_it_is_not_there() {
+    let mut cluster = Cluster::new();
+    let rdma = [("cpu", "4"), ("memory", "16Gi"), ("rdma/hca", "1")];
+    let requests = crate::fixtures::amounts(&[("rdma/hca", "1")]);
+    cluster.pool("cpu", a_pool(&rdma, 1, 1.0)).headroom =
+        vec![crate::policy::Headroom { requests, count: 1 }];
+    cluster.node("n1", "cpu");
+    let plan = cluster.plan();
+    assert_eq!((plan.actions.len(), plan.report.skipped.len()), (0, 0), "it is there");
+    cluster.pools.get_mut("cpu").unwrap().headroom[0].count = 2;
+    let skip = &cluster.plan().report.skipped[0];
+    assert_eq!(skip.reason, SkipReason::AtLimit { limit: Limit::PoolMax });
+}
+
+#[test]
+fn limits_count_what_daemons_use_too() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&[("cpu", "10"), ("memory", "16Gi")], 20, 1.0));
+    cluster.policy.limits.cores = Some("27".parse().unwrap());
+    for pod in 0..4 {
+        cluster.pending(&format!("web-{pod}"), &[("cpu", "8")]);
+    }
+    let mut daemon = crate::kube::DaemonSet::default();
+    daemon.metadata.name = "agent".into();
+    let pod = crate::fixtures::a_pod("agent", &[("cpu", "1")]);
+    daemon.spec.template.spec = pod.spec.clone();
+    let mut store = cluster.store();
+    store.observe(Observation {
+        source: Source::kubernetes(ObjectKind::DaemonSet),
+        taken_at: cluster.now,
+        outcome: Ok(Body::Listed(vec![Object::DaemonSet(daemon)])),
+    });
+    assert_eq!(plan_of(&mut store, &cluster).actions.len(), 2, "two nodes of ten cores, not three of nine");
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::kube::{
-    LabelSelector, Labels, Meta, Name, PodAffinityTerm, PodDisruptionBudget, PodSpec, RestartPolicy,
+    LabelSelector, Labels, Meta, Name, PodAffinityTerm, PodDisruptionBudget, PodSpec, PodVolume,
+    RestartPolicy,
 };
 use crate::resources::{GpuNeed, Resources};
 use crate::units::Quantity;
@@ -138,17 +139,20 @@ pub struct Traits {
     pub local_storage: bool,
     /// In `kube-system`.
     pub system: bool,
+    /// A part of Ballast itself.
+    pub ballast: bool,
     /// Annotated cost of deletion; lower goes first.
     pub deletion_cost: i32,
 }
 
 /// The annotations that decisions read; all others are left out of the class.
-const READ_ANNOTATIONS: [&str; 10] = [
+const READ_ANNOTATIONS: [&str; 11] = [
     "alibabacloud.com/gpu-milli",
     "ballast.dev/do-not-disrupt",
     "ballast.dev/gang-size",
     "ballast.dev/gpu-models",
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes",
     "controller.kubernetes.io/pod-deletion-cost",
     "gpu-fraction",
     "karpenter.sh/do-not-disrupt",
@@ -158,6 +162,9 @@ const READ_ANNOTATIONS: [&str; 10] = [
 
 /// The annotation by which pods of a Volcano job name their group.
 const VOLCANO_GROUP: &str = "scheduling.k8s.io/group-name";
+
+/// The label by which Ballast's own pods are known.
+const OWN_NAME_LABEL: &str = "app.kubernetes.io/name";
 
 /// Labels that differ from pod to pod of one controller.
 const OWN_LABELS: [&str; 3] = [
@@ -236,11 +243,8 @@ impl ClassKey {
             },
             on_completion: safe == Some("on-completion"),
             finite: safe == Some("on-completion") || self.ends_by_itself(),
-            local_storage: self
-                .spec
-                .volumes
-                .iter()
-                .any(|volume| volume.empty_dir.is_some() || volume.host_path.is_some()),
+            local_storage: self.has_local_data(),
+            ballast: self.labels.get(OWN_NAME_LABEL).is_some_and(|name| &**name == "ballast"),
             system: &*self.namespace == "kube-system",
             deletion_cost: self
                 .annotation("controller.kubernetes.io/pod-deletion-cost")
@@ -266,6 +270,17 @@ impl ClassKey {
         shared.match_labels.retain(|key, _| !own(key));
         shared.match_expressions.retain(|expression| !own(&expression.key));
         shared.matches(&self.labels)
+    }
+
+    /// Whether one of its pods has data on its node that it would lose; what is in memory ends with the pod anyway.
+    fn has_local_data(&self) -> bool {
+        let safe = self.annotation("cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes");
+        let is_safe = |name: &Name| safe.is_some_and(|safe| safe.split(',').any(|one| one.trim() == &**name));
+        let is_local = |volume: &PodVolume| {
+            volume.host_path.is_some()
+                || volume.empty_dir.as_ref().is_some_and(|folder| &*folder.medium != "Memory")
+        };
+        self.spec.volumes.iter().any(|volume| is_local(volume) && !is_safe(&volume.name))
     }
 
     /// Whether its controller gives each pod labels of its own.

@@ -93,6 +93,8 @@ pub struct Template {
     pub zone: Name,
     /// Its labels.
     pub labels: Labels,
+    /// What it has for pods and daemons together.
+    pub allocatable: Resources,
     /// What is free on it once its daemons run.
     pub free: Resources,
     /// Host ports that its daemons take.
@@ -180,6 +182,10 @@ impl PoolEntry {
             [one] => vec![one.clone()],
             several => several.iter().cloned().chain([Name::default()]).collect(),
         };
+        // A resource that only headroom asks for needs a dimension too.
+        for name in self.spec.headroom.iter().flat_map(|headroom| headroom.requests.keys()) {
+            names.intern(name);
+        }
         self.templates = zones.into_iter().map(|zone| self.template(zone, daemons, names)).collect();
     }
 
@@ -208,10 +214,9 @@ impl PoolEntry {
         let gpus = GpuDevices::new(devices);
         free[Resources::GPU_WHOLE] = gpus.wholly_free();
         free[Resources::GPU_SHARE] = gpus.greatest_share();
-        let mut new = Template { zone, labels, free, ports: Vec::new(), gpus, gpu_kind };
-        let empty = new.free;
+        let mut new = Template { zone, labels, allocatable: free, free, ports: Vec::new(), gpus, gpu_kind };
         for daemon in daemons.values() {
-            new.make_room_for(daemon, &empty, template, names);
+            new.make_room_for(daemon, template, names);
         }
         new
     }
@@ -226,7 +231,6 @@ impl Template {
     fn make_room_for(
         &mut self,
         daemon: &DaemonSet,
-        empty: &Resources,
         template: &crate::policy::NodeTemplate,
         names: &mut ResourceNames,
     ) {
@@ -235,7 +239,7 @@ impl Template {
         let name = Name::default();
         if constraint.misfit(&self.profile(&name, &template.taints)).is_none() {
             let (requests, gpu, _) = pod_requests(&pod.spec, &pod.metadata, names);
-            if !could_run(&requests, empty) {
+            if !could_run(&requests, &self.allocatable) {
                 return;
             }
             let (whole, share) = (self.free[Resources::GPU_WHOLE], self.free[Resources::GPU_SHARE]);

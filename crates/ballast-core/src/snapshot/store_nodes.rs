@@ -81,8 +81,13 @@ impl Store {
         let snapshot = self.snapshot_mut();
         snapshot.supply.renew();
         let Snapshot { pools, daemons, names, .. } = snapshot;
+        let known = names.clone();
         for pool in pools {
             pool.rebuild(daemons, names);
+        }
+        // Daemons or headroom ask for something that nobody asked for before.
+        if *names != known {
+            self.recount_all();
         }
     }
 

@@ -221,3 +221,30 @@ fn a_pause_takes_back_launches_that_were_not_asked_for() {
     let then = engine.settle(cluster.now + Span::from_secs(2), first.requests[0].0, Reply::Done);
     assert_eq!(then.requests, []);
 }
+
+#[test]
+fn a_write_that_nobody_answers_is_sent_again_and_only_its_answer_counts() {
+    let cluster = three_wait();
+    let mut engine = crate::engine::Engine::new(None).unwrap();
+    let first = engine.tick(cluster.now, cluster.observations());
+    let [(first_id, ref write)] = first.requests[..] else { panic!("{:?}", first.requests) };
+    let later = cluster.now + Span::from_mins(6);
+    let again = engine.tick(later, Vec::new());
+    let (id, second) = again.requests.iter().find(|(_, request)| request == write).expect("it is sent again");
+    assert_eq!(second, write);
+    assert!(engine.settle(later, first_id, Reply::Done).requests.is_empty(), "too late");
+    assert!(!engine.settle(later, *id, Reply::Done).requests.is_empty());
+}
+
+#[test]
+fn what_has_to_wait_because_so_much_is_under_way_says_so() {
+    let mut cluster = three_wait();
+    cluster.pools.get_mut("cpu").unwrap().max = 1000;
+    for pod in 0..400 {
+        cluster.pending(&format!("more-{pod}"), &[("cpu", "4")]);
+    }
+    let mut engine = crate::engine::Engine::new(None).unwrap();
+    let plan = engine.tick(cluster.now, cluster.observations()).plan.expect("it was due");
+    let waits = |hold: &crate::plan::Hold| matches!(hold.reason, crate::plan::HoldReason::TooMuchUnderWay { waiting } if waiting > 100);
+    assert!(plan.report.holds.iter().any(waits), "{:?}", plan.report.holds);
+}

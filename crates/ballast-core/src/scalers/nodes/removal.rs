@@ -94,15 +94,22 @@ struct Budgets {
     volumes_known: bool,
 }
 
-/// Nodes that little would have to leave, the emptiest first; among equals the last by name.
+/// Nodes that little would have to leave, the emptiest first; among equals those whose pods cost least to delete, then the
+/// last by name.
 fn candidates(snapshot: &Snapshot) -> Vec<u32> {
-    let mut slots: Vec<(u32, u32, u32)> = snapshot
+    let mut slots: Vec<(u32, i64, u32, u32)> = snapshot
         .lightly_used
         .iter()
-        .map(|&slot| (snapshot.node(slot).utilisation_milli(), u32::MAX - snapshot.rank(slot), slot))
+        .map(|&slot| {
+            let node = snapshot.node(slot);
+            let costs =
+                node.pods.iter().map(|&pod| snapshot.class(snapshot.pod(pod).class).traits.deletion_cost);
+            let cost: i64 = costs.map(i64::from).sum();
+            (node.utilisation_milli(), cost, u32::MAX - snapshot.rank(slot), slot)
+        })
         .collect();
     slots.sort_unstable();
-    slots.into_iter().map(|(_, _, slot)| slot).collect()
+    slots.into_iter().map(|(_, _, _, slot)| slot).collect()
 }
 
 impl<'a, 'b> Weighing<'a, 'b> {
@@ -290,6 +297,9 @@ fn displaced(
     for number in pods {
         let pod = snapshot.pod(number);
         let class = snapshot.class(pod.class);
+        if class.traits.ballast {
+            return Err(UnsafeToRemove::ControlPlane);
+        }
         if class.traits.daemon || class.traits.mirror || is_waited_for(snapshot, number, spec) {
             continue;
         }
