@@ -112,7 +112,8 @@ pub enum TargetKind {
     SparkWorker,
 }
 
-/// What must still hold when an action is done; checked by a live read.
+/// What must still hold when an action is done; checked by a live read. The version of a node is no part of it: it changes
+/// with every heartbeat. Nor is the state of an instance: to start what runs and to stop what is off is done already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -120,12 +121,6 @@ pub struct Precondition {
     /// The object is still this one.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub uid: Name,
-    /// Nobody has changed it since.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub resource_version: Name,
-    /// The instance is still in this state.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub instance_state: Name,
     /// Only these pods (by identity) may be displaced; any other found there stops the removal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub displaces: Vec<Name>,

@@ -7,7 +7,8 @@ use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{InstanceState, ObjectKind, Source};
 use crate::plan::{
-    Action, ActionCode, ActionId, ActionKind, Input, Precondition, Reason, Shared, Target, TargetKind, plural,
+    Action, ActionCode, ActionId, ActionKind, Input, Limit, Precondition, Reason, Shared, Target, TargetKind,
+    UnsafeToRemove, plural,
 };
 use crate::policy::StopMode;
 use crate::scalers::nodes::{Going, NodeWishes, Removals, Why};
@@ -35,6 +36,7 @@ pub(super) fn launches(
     bins: &Bins<'_>,
     rising: usize,
     wishes: &NodeWishes,
+    limits: &BTreeMap<Name, Limit>,
     numbering: Numbering,
 ) -> Vec<Action> {
     let snapshot = bins.snapshot;
@@ -92,16 +94,10 @@ pub(super) fn launches(
             },
             from: if make { absent.clone() } else { stopped.clone() },
             to: running.clone(),
-            precondition: Precondition {
-                instance_state: if make { nothing.clone() } else { stopped.clone() },
-                token,
-                uid: nothing.clone(),
-                resource_version: nothing.clone(),
-                displaces: Vec::new(),
-            },
+            precondition: Precondition { token, uid: nothing.clone(), displaces: Vec::new() },
             after: Vec::new(),
             gang,
-            reason: Reason { code, message, inputs, limit: None },
+            reason: Reason { code, message, inputs, limit: limits.get(&pool.name).cloned() },
         });
     }
     actions
@@ -197,11 +193,7 @@ pub(super) fn releases(snapshot: &Snapshot, nodeless: &Nodeless, held: &[bool], 
                 },
                 from: "Running".into(),
                 to: if pool.spec.stop == StopMode::Delete { "Deleted" } else { "Stopped" }.into(),
-                precondition: Precondition {
-                    instance_state: "Running".into(),
-                    token: instance.token.clone(),
-                    ..Precondition::default()
-                },
+                precondition: Precondition { token: instance.token.clone(), ..Precondition::default() },
                 after: Vec::new(),
                 gang: Name::default(),
                 reason: Reason {
@@ -219,6 +211,7 @@ pub(super) fn releases(snapshot: &Snapshot, nodeless: &Nodeless, held: &[bool], 
 /// The actions that remove nodes.
 pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<Action> {
     let age = source_age(snapshot, ObjectKind::Node, now);
+    let limits = budgets_of(snapshot, removals);
     let stop = |going: &Going| {
         let node = snapshot.node(going.slot);
         let object = node.node.as_ref().expect("a candidate is there");
@@ -274,14 +267,12 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
             to: to.into(),
             precondition: Precondition {
                 uid: object.metadata.uid.clone(),
-                resource_version: object.metadata.resource_version.clone(),
-                instance_state: "Running".into(),
                 displaces: going.displaces.iter().map(|&pod| snapshot.pod(pod).uid.clone()).collect(),
                 token: Name::default(),
             },
             after: Vec::new(),
             gang: Name::default(),
-            reason: Reason { code, message, inputs, limit: None },
+            reason: Reason { code, message, inputs, limit: limits.get(&node.pool).cloned() },
         }
     };
     removals.nodes.iter().map(stop).collect()
@@ -304,6 +295,18 @@ pub(super) fn in_order(
         action.id = ActionId(at as u32 + 1);
     }
     Shared::from(all)
+}
+
+/// The budget that kept more nodes of each pool from going.
+fn budgets_of(snapshot: &Snapshot, removals: &Removals) -> BTreeMap<Option<u32>, Limit> {
+    let mut limits = BTreeMap::new();
+    for candidate in &removals.candidates {
+        if let Some(UnsafeToRemove::Budget { limit }) = &candidate.unsafe_to_remove {
+            let pool = snapshot.node_named(&candidate.node).and_then(|node| node.pool);
+            limits.entry(pool).or_insert_with(|| limit.clone());
+        }
+    }
+    limits
 }
 
 fn source_age(snapshot: &Snapshot, kind: ObjectKind, now: Time) -> f64 {

@@ -7,7 +7,7 @@ use super::place::Placed;
 use crate::grant::{Bins, Capacity, Grant, Need, NewBin, Place, Placement, Tier};
 use crate::kube::Name;
 use crate::observation::{ObjectKind, Source};
-use crate::plan::{Action, Shared, Unmodelled, Waiting, WaitingOn};
+use crate::plan::{Action, Limit, Shared, SkipReason, Unmodelled, Waiting, WaitingOn};
 use crate::scalers::nodes::NodeWishes;
 use crate::snapshot::Snapshot;
 use crate::units::Time;
@@ -19,6 +19,8 @@ pub(super) struct Said {
     pub(super) waiting: Shared<Waiting>,
     pub(super) unmodelled: Vec<Unmodelled>,
     pub(super) launches: Shared<Action>,
+    /// The limit that keeps each pool from growing further, where more is asked of it.
+    limits: BTreeMap<Name, Limit>,
     numbering: Numbering,
 }
 
@@ -35,11 +37,13 @@ impl Said {
         let loads = Loads::new(bins, wishes.wishes.len());
         let mut all = wishes.waiting.clone();
         waiting(bins, &loads, needs, &placed.placements, wishes, &mut all);
+        let limits = limits_of(placed);
         Self {
             grants: Shared::from(grants(bins, &loads, needs, &placed.placements, wishes)),
             waiting: Shared::from(all),
             unmodelled: unmodelled(bins.snapshot),
-            launches: Shared::from(actions::launches(bins, rising, wishes, numbering)),
+            launches: Shared::from(actions::launches(bins, rising, wishes, &limits, numbering)),
+            limits,
             numbering,
         }
     }
@@ -53,10 +57,27 @@ impl Said {
         numbering: Numbering,
     ) {
         if self.numbering != numbering {
-            self.launches = Shared::from(actions::launches(bins, rising, wishes, numbering));
+            let launches = actions::launches(bins, rising, wishes, &self.limits, numbering);
+            self.launches = Shared::from(launches);
             self.numbering = numbering;
         }
     }
+}
+
+/// The limit that binds each pool first, of all that were told of needs that are left.
+fn limits_of(placed: &Placed) -> BTreeMap<Name, Limit> {
+    let verdicts = placed.infeasible.iter().flat_map(|left| &left.pools);
+    let verdicts = verdicts.map(|verdict| (&verdict.pool, &verdict.reason));
+    let skips = placed.skipped.iter().map(|skip| (&skip.pool, &skip.reason));
+    let mut limits = BTreeMap::new();
+    for (pool, reason) in verdicts.chain(skips) {
+        if let SkipReason::AtLimit { limit } = reason
+            && !limits.contains_key(pool)
+        {
+            limits.insert(pool.clone(), limit.clone());
+        }
+    }
+    limits
 }
 
 /// Where each wish has units on nodes that are not there yet.

@@ -292,6 +292,7 @@ fn limits_bind_and_say_so() {
     }
     let plan = checked(&mut cluster);
     assert_eq!(made(&plan, "cpu"), 2);
+    assert_eq!(plan.actions[0].reason.limit, Some(Limit::CostPerHour));
     let reason = &plan.report.infeasible[0].pools[0].reason;
     assert_eq!(*reason, SkipReason::AtLimit { limit: Limit::CostPerHour });
 }
@@ -326,6 +327,7 @@ fn idle_nodes_go_after_their_time_and_not_before() {
     cluster.now = at;
     let plan = checked(&mut cluster);
     assert_eq!(kinds(&plan), [(ActionKind::StopInstance, "n2".to_owned())], "one by one: the budget");
+    assert_eq!(plan.actions[0].reason.limit, Some(Limit::PoolRemovalBudget));
     assert_eq!(plan.actions[0].precondition.uid, plan.actions[0].target.uid);
 }
 
