@@ -105,7 +105,7 @@ fn is_kept(node: &NodeEntry) -> bool {
     ];
     let says =
         |key: &&str| annotations.and_then(|all| all.get(*key)).is_some_and(|value| &**value != "false");
-    keys.iter().any(|key| says(key))
+    keys.iter().any(says)
 }
 
 /// Promise 4: no pool falls below its minimum.

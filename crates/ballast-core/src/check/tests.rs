@@ -121,9 +121,11 @@ fn with_a_removal() -> (Cluster, Plan) {
     (cluster, plan)
 }
 
+type Change = fn(&mut Cluster);
+
 #[test]
 fn nothing_goes_that_shall_stay() {
-    let changes: [(fn(&mut Cluster), u8); 7] = [
+    let changes: [(Change, u8); 7] = [
         (|c| c.pods[0].metadata.annotations = labels(&[(SAFE, "on-completion")]), 1),
         (|c| c.pods[0].metadata.labels = labels(&[("app.kubernetes.io/name", "ballast")]), 17),
         (|c| Arc::make_mut(&mut meta(c).labels).extend([(MASTER.into(), "".into())]), 17),
