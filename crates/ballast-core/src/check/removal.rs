@@ -9,7 +9,7 @@ use crate::observation::{ObjectKind, Source};
 use crate::plan::{Action, ActionKind, Plan, PromiseNote, Subject};
 use crate::policy::{BarePods, LocalStorage, RemovalBudget, StopMode};
 use crate::resources::Resources;
-use crate::snapshot::{NodeEntry, PodEntry, Snapshot};
+use crate::snapshot::{BaseState, NodeEntry, PodEntry, Snapshot};
 use crate::units::Share;
 
 pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &mut Vec<PromiseNote>) {
@@ -156,7 +156,7 @@ fn budgets(
     let mut all = 0;
     for pool in &snapshot.pools {
         // What is on its way out is among what was spent.
-        let leaving = memory.ledger.leaving(Some(&pool.name));
+        let leaving = leaving(snapshot, memory, &pool.name);
         let nodes = u64::from(growth::size(snapshot, pool, memory).saturating_sub(leaving));
         all += nodes;
         let removed = going.iter().filter(|action| action.target.pool == pool.name).count() as u64;
@@ -166,6 +166,18 @@ fn budgets(
         }
     }
     hold(&snapshot.policy.removal.per_cluster, None, all, going.len() as u64);
+}
+
+/// Nodes of a pool on their way out, by whatever tells it: the ledger, our cordon, or their machine.
+fn leaving(snapshot: &Snapshot, memory: &Memory, pool: &Name) -> u32 {
+    let goes = |node: &&NodeEntry| {
+        let own = node.pool.is_some_and(|at| snapshot.pools[at as usize].name == *pool);
+        own && matches!(node.state, BaseState::CordonedByUs | BaseState::Stopping)
+    };
+    let removals = memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == *pool);
+    let mut names: BTreeSet<&Name> = removals.map(|(name, _)| name).collect();
+    names.extend(snapshot.nodes().filter(goes).map(|node| &node.name));
+    names.len() as u32
 }
 
 /// Promise 11, as far as it can be told without a packing: what is displaced is not more than what is free elsewhere, each

@@ -18,7 +18,7 @@ pub(crate) use bins::{Bins, Mark, NewBin, Scratch, Trial};
 pub(crate) use grow::{Refusals, grow, pool_misfit};
 pub(crate) use need::{Need, Placement, Tier};
 pub(crate) use relations::Terms;
-pub(crate) use room::Rooms;
+pub(crate) use room::{Room, Rooms};
 
 use serde::{Deserialize, Serialize};
 

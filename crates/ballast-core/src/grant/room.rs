@@ -31,6 +31,9 @@ pub(crate) struct Room {
     pub size: u32,
     /// The same before this plan: what removal budgets are shares of.
     pub size_before: u32,
+    /// Of these, what is on its way out: removals under way, and nodes that we cordoned or whose machine goes down, which a
+    /// list of instances may still call running.
+    pub leaving: u32,
     /// Nodes that take pods.
     pub ready: u32,
     /// Nodes on their way up.
@@ -190,6 +193,7 @@ impl Room {
         Self {
             size,
             size_before: size,
+            leaving: leaving(pool, snapshot, memory),
             ready,
             starting,
             min,
@@ -216,6 +220,16 @@ impl Room {
 fn backed_off(pool: &Name, zone: &Name, memory: &Memory, now: Time) -> Option<SkipReason> {
     let entry = memory.ledger.backed_off(pool, zone, now)?;
     Some(SkipReason::BackOff { class: entry.class, until: entry.until })
+}
+
+fn leaving(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory) -> u32 {
+    let is_seen = |name: &Name| {
+        let state = snapshot.node_named(name).map(|node| node.state);
+        matches!(state, Some(BaseState::CordonedByUs | BaseState::Stopping))
+    };
+    let own = memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == pool.name);
+    let unseen = own.filter(|(name, _)| !is_seen(name)).count() as u32;
+    unseen + pool.counts.of(BaseState::CordonedByUs) + pool.counts.of(BaseState::Stopping)
 }
 
 /// Why a pool takes no launch at all now.

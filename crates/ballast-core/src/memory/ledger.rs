@@ -181,11 +181,6 @@ impl Ledger {
         self.launches_made = self.launches_made.saturating_add(1).max(number);
     }
 
-    /// How many nodes of a pool, or of all, are on their way out.
-    pub fn leaving(&self, pool: Option<&Name>) -> u32 {
-        self.removals.values().filter(|removal| pool.is_none_or(|pool| removal.pool == *pool)).count() as u32
-    }
-
     /// The back-off that holds for a launch now.
     pub fn backed_off(&self, pool: &str, zone: &str, now: Time) -> Option<&BackOff> {
         let concerns = |entry: &&BackOff| {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::grant::{Bins, Rooms};
+use crate::grant::{Bins, Room, Rooms};
 use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{ObjectKind, Source};
@@ -211,7 +211,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
         self.removals.idle_since.insert(node.name.clone(), idle_since);
         // What is on its way out already counts as gone, and what this plan launches is not there yet: a pool would else fall
         // below its minimum one plan at a time, or with the first launch that fails.
-        let staying = room.size_before.saturating_sub(self.memory.ledger.leaving(Some(&entry.name)));
+        let staying = room.size_before.saturating_sub(room.leaving);
         if staying <= room.min {
             return Err(UnsafeToRemove::AtMinimum);
         }
@@ -401,8 +401,8 @@ impl Budgets {
     fn new(snapshot: &Snapshot, memory: &Memory, rooms: &Rooms, now: Time) -> Self {
         let rules = &snapshot.policy.removal;
         // What is on its way out is spent already; counted among the nodes as well it would widen the share that may go.
-        let staying = |nodes: u32, pool: Option<&Name>| nodes.saturating_sub(memory.ledger.leaving(pool));
-        let managed = staying(rooms.pools.iter().map(|room| room.size_before).sum(), None);
+        let staying = |room: &Room| room.size_before.saturating_sub(room.leaving);
+        let managed = rooms.pools.iter().map(staying).sum();
         let spent = |window: Span, pool: Option<&Name>| {
             let since = now - window;
             let concerns = |name: &Name| pool.is_none_or(|pool| name == pool);
@@ -412,8 +412,7 @@ impl Budgets {
         };
         let pools = snapshot.pools.iter().zip(&rooms.pools).map(|(pool, room)| {
             let rule = pool.spec.budget.as_ref().unwrap_or(&rules.per_pool);
-            let nodes = staying(room.size_before, Some(&pool.name));
-            left(rule, nodes, spent(rule.window, Some(&pool.name)))
+            left(rule, staying(room), spent(rule.window, Some(&pool.name)))
         });
         let volumes = [ObjectKind::PersistentVolume, ObjectKind::PersistentVolumeClaim];
         let mut budgets = Self {
