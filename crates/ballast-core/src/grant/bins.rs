@@ -3,14 +3,13 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Capacity;
 use super::need::Need;
-use super::relations::{Opened, Terms, Ties};
+use super::new_bin::NewBin;
+use super::relations::{Terms, Ties};
 use crate::kube::Name;
 use crate::plan::Misfit;
 use crate::resources::{GpuDevices, GpuNeed, Resources};
 use crate::snapshot::{Allowed, Class, HOSTNAME_LABEL, NodeChange, NodeIndex, Overlay, Snapshot, Stamp};
-use crate::units::Time;
 
 /// Memory that is kept from plan to plan only for its size, and answers that stay true while the nodes are the same.
 #[derive(Debug, Default)]
@@ -27,35 +26,6 @@ pub(crate) enum Bin {
     Node(usize),
     /// A node that is not there yet.
     New(usize),
-}
-
-/// A node that is starting, or that this plan starts.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct NewBin {
-    /// The name it has or will have.
-    pub name: Name,
-    /// Its pool.
-    pub pool: u32,
-    /// Its template (zone) within the pool.
-    pub template: u32,
-    /// Starting, stopped, or to be made.
-    pub capacity: Capacity,
-    /// The provider's identity, where it has one.
-    pub provider_id: Name,
-    /// When it should be ready, where it is on its way already.
-    pub ready_at: Option<Time>,
-    /// Its devices.
-    pub gpus: GpuDevices,
-    /// Units placed on it: wish and units.
-    pub load: Vec<(usize, u32)>,
-    /// The gang it was opened for.
-    pub gang: Option<u32>,
-    /// What is free on it, where it is a node that we cordoned and could take back.
-    pub returning: Option<Resources>,
-    /// Host ports taken on it besides those of its daemons.
-    ports: Vec<crate::snapshot::HostPort>,
-    /// Domains that it brought along.
-    domains: Vec<Opened>,
 }
 
 /// Everything that pods can be placed on.
@@ -613,31 +583,6 @@ impl<'a> Bins<'a> {
                         .iter()
                         .any(|&pod| clash(&self.snapshot.class(self.snapshot.pod(pod).class).ports))
             }
-        }
-    }
-}
-
-impl NewBin {
-    /// How many units it carries.
-    pub(crate) fn units(&self) -> u32 {
-        self.load.iter().map(|(_, units)| units).sum()
-    }
-
-    /// A bin without ports taken.
-    pub(crate) fn new(pool: u32, template: u32, capacity: Capacity, name: Name, gpus: GpuDevices) -> Self {
-        Self {
-            name,
-            pool,
-            template,
-            capacity,
-            provider_id: Name::default(),
-            ready_at: None,
-            gpus,
-            load: Vec::new(),
-            gang: None,
-            returning: None,
-            ports: Vec::new(),
-            domains: Vec::new(),
         }
     }
 }

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::Capacity;
-use super::bins::{Bins, NewBin};
+use super::bins::Bins;
 use super::need::Need;
+use super::new_bin::NewBin;
 use super::parts::{Lean, Part, Parts};
 use super::room::Rooms;
 use crate::kube::Name;

@@ -10,13 +10,15 @@ mod domains;
 pub(crate) mod elastic;
 mod grow;
 mod need;
+mod new_bin;
 mod parts;
 mod relations;
 mod room;
 
-pub(crate) use bins::{Bins, Mark, NewBin, Scratch, Trial};
+pub(crate) use bins::{Bins, Mark, Scratch, Trial};
 pub(crate) use grow::{Refusals, grow, pool_misfit};
 pub(crate) use need::{Need, Placement, Tier};
+pub(crate) use new_bin::NewBin;
 pub(crate) use relations::Terms;
 pub(crate) use room::{Room, Rooms};
 

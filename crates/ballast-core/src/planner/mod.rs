@@ -3,18 +3,10 @@
 mod actions;
 mod gates;
 mod place;
-#[cfg(test)]
-mod properties;
 mod recall;
-#[cfg(test)]
-mod relations_tests;
 mod say;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_of_staying;
-#[cfg(test)]
-mod tests_under_way;
 
 use crate::grant::{Bins, Scratch as Bench, Terms, elastic};
 use crate::memory::{History, Memory};

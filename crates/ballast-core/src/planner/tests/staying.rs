@@ -1,13 +1,12 @@
 //! What keeps a node, one rule each.
 
+use super::SMALL;
 use crate::fixtures::{Cluster, a_pool, labels, with_spec};
 use crate::kube::{ClaimRef, EmptyDir, LabelSelector, Labels, Meta, Pod, PodDisruptionBudget, PodVolume};
 use crate::observation::{Body, ErrorClass, Object, ObjectKind, Observation, Source, SourceError};
 use crate::plan::{Limit, Plan, PodBlock, SkipReason, Step, UnsafeToRemove};
 use crate::snapshot::Store;
 use crate::units::{Span, Time};
-
-const SMALL: [(&str, &str); 2] = [("cpu", "4"), ("memory", "16Gi")];
 
 /// A node with one pod that would fit on the other, and nothing else that keeps it.
 fn cluster(change: impl FnOnce(&mut Pod)) -> Cluster {
@@ -53,7 +52,7 @@ fn a_budget(name: &str, selects: &[(&str, &str)], allowed: i64) -> PodDisruption
 }
 
 fn plan_of(store: &mut Store, cluster: &Cluster) -> Plan {
-    super::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default()).0
+    crate::planner::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default()).0
 }
 
 #[test]
@@ -127,7 +126,8 @@ fn idle_time_is_counted_only_while_it_is_seen() {
 
     let mut store = cluster.store();
     cluster.now += Span::from_mins(30);
-    let (_, history) = super::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
+    let (_, history) =
+        crate::planner::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
     cluster.memory.history = history;
     assert_eq!(kept(&cluster.plan(), "n2"), too_soon(cluster.now), "nothing was seen for half an hour");
 }

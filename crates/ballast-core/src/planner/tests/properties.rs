@@ -99,8 +99,8 @@ proptest! {
         // Everything of `before` is seen first, then changed into `after` piece by piece, in another order.
         let mut store = grow(&before).store();
         // One scratch for both plans: what it remembers of the first must not be seen in the second.
-        let mut scratch = super::Scratch::default();
-        super::plan(&store.snapshot(), &cold.memory, cold.now, &mut scratch);
+        let mut scratch = crate::planner::Scratch::default();
+        crate::planner::plan(&store.snapshot(), &cold.memory, cold.now, &mut scratch);
         let target = cold.observations();
         for observation in target.iter().filter(|observation| &*observation.source.name == "ClusterPolicy") {
             store.observe(observation.clone());
@@ -111,8 +111,8 @@ proptest! {
         change_into(&mut store, &grow(&before), &cold);
         let warm = store.snapshot();
         let snapshot = cold.store().snapshot();
-        let (warm, _) = super::plan(&warm, &cold.memory, cold.now, &mut scratch);
-        let (cold, _) = super::plan(&snapshot, &cold.memory, cold.now, &mut Default::default());
+        let (warm, _) = crate::planner::plan(&warm, &cold.memory, cold.now, &mut scratch);
+        let (cold, _) = crate::planner::plan(&snapshot, &cold.memory, cold.now, &mut Default::default());
         prop_assert_eq!(serde_json::to_string(&warm).unwrap(), serde_json::to_string(&cold).unwrap());
     }
 
@@ -127,8 +127,8 @@ proptest! {
         for event in events {
             happen(&mut cluster, &mut store, event);
             let snapshot = store.snapshot();
-            let warm = super::plan(&snapshot, &cluster.memory, cluster.now, &mut scratch);
-            let cold = super::plan(&snapshot, &cluster.memory, cluster.now, &mut Scratch::default());
+            let warm = crate::planner::plan(&snapshot, &cluster.memory, cluster.now, &mut scratch);
+            let cold = crate::planner::plan(&snapshot, &cluster.memory, cluster.now, &mut Scratch::default());
             let text = |plan| serde_json::to_string(plan).unwrap();
             prop_assert_eq!(text(&warm.0), text(&cold.0), "after {:?}", event);
             prop_assert_eq!(&warm.1, &cold.1);
@@ -210,7 +210,7 @@ fn what_did_not_change_is_shared_and_what_comes_after_it_is_placed_anew() {
     let mut scratch = Scratch::default();
     let mut plan_after = |change: Option<crate::kube::Pod>| {
         change.into_iter().for_each(|pod| store.observe(changed(pod, cluster.now)));
-        super::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut scratch).0
+        crate::planner::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut scratch).0
     };
     let first = plan_after(None);
     assert_eq!(first.actions.len(), 1, "the big one fits nowhere");

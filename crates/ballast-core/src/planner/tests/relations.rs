@@ -3,13 +3,12 @@
 
 use serde_json::json;
 
-use crate::check::check;
+use super::{SMALL, checked as plan, kept};
 use crate::fixtures::{Cluster, a_pool, labels, with_spec};
 use crate::kube::{OwnerReference, Pod, PodSpec};
 use crate::observation::ErrorClass;
-use crate::plan::{ActionKind, Misfit, Plan, SkipReason, Step, UnsafeToRemove};
+use crate::plan::{ActionKind, Misfit, Plan, SkipReason, UnsafeToRemove};
 
-const SMALL: [(&str, &str); 2] = [("cpu", "4"), ("memory", "16Gi")];
 const HOST: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
@@ -62,13 +61,6 @@ fn pending(cluster: &mut Cluster, count: u32, app: &str, fields: &serde_json::Va
     }
 }
 
-fn plan(cluster: &mut Cluster) -> Plan {
-    let snapshot = cluster.store().snapshot();
-    let plan = cluster.plan();
-    assert_eq!(check(&snapshot, &cluster.memory, &plan), []);
-    plan
-}
-
 /// The zones of what is made, in order.
 fn made(plan: &Plan) -> Vec<String> {
     let made = plan.actions.iter().filter(|action| action.kind == ActionKind::CreateInstance);
@@ -79,14 +71,6 @@ fn made(plan: &Plan) -> Vec<String> {
 
 fn refusal(plan: &Plan) -> &SkipReason {
     &plan.report.infeasible[0].pools[0].reason
-}
-
-fn kept(plan: &Plan, node: &str) -> Option<UnsafeToRemove> {
-    let weighed = plan.report.trace.iter().find_map(|step| match step {
-        Step::Candidate(candidate) if &*candidate.node == node => Some(candidate),
-        _ => None,
-    });
-    weighed.expect("it was weighed").unsafe_to_remove.clone()
 }
 
 #[test]

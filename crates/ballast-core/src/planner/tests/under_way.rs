@@ -1,13 +1,12 @@
 //! Small clusters in which something is under way, or left over from what was.
 
+use super::{SMALL, a_removal, checked, kept, kinds, made};
 use crate::fixtures::{Cluster, a_pool, labels};
 use crate::kube::{Name, RestartPolicy};
 use crate::memory::Removal;
 use crate::observation::{ErrorClass, InstanceState, Observation, Source, SourceError};
 use crate::plan::{ActionCode, ActionKind, UnsafeToRemove};
 use crate::units::Span;
-
-use super::tests::{SMALL, a_removal, checked, kept, kinds, made};
 
 #[test]
 fn a_machine_that_is_off_already_does_not_leave_a_second_time() {
@@ -99,7 +98,8 @@ fn an_instance_of_ours_that_never_joined_is_let_go() {
     let error = SourceError { class: ErrorClass::Transient, message: "no list".into() };
     let source = Source::instances(&"cpu".into());
     store.observe(Observation { source, taken_at: cluster.now, outcome: Err(error) });
-    let (plan, _) = super::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
+    let (plan, _) =
+        crate::planner::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
     assert_eq!(plan.actions, []);
 }
 

@@ -1,0 +1,194 @@
+//! Growth in small clusters, one rule each.
+
+use super::*;
+
+#[test]
+fn what_fits_on_free_nodes_starts_nothing() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.node("n1", "cpu");
+    cluster.pending("web-1", &[("cpu", "2")]);
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, []);
+    assert_eq!(plan.report.waiting[0].on, WaitingOn::Scheduler { count: 1 });
+}
+
+#[test]
+fn stopped_instances_are_started_before_any_is_made() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.instance("off-1", "cpu", InstanceState::Stopped);
+    for pod in 1..=3 {
+        cluster.pending(&format!("web-{pod}"), &[("cpu", "2")]);
+    }
+    let plan = checked(&mut cluster);
+    let expected =
+        [(ActionKind::StartInstance, "off-1".to_owned()), (ActionKind::CreateInstance, "cpu-2".to_owned())];
+    assert_eq!(kinds(&plan), expected);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::PendingPods);
+}
+
+#[test]
+fn an_instance_of_unknown_zone_is_started_for_what_demands_none() {
+    let mut cluster = Cluster::new();
+    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    pool.template.zones = vec!["a".into(), "b".into()];
+    pool.create = false;
+    cluster.instance("off-1", "cpu", InstanceState::Stopped);
+    cluster.instances.values_mut().for_each(|instance| instance.zone = "".into());
+    cluster.pending("web-1", &[("cpu", "2")]);
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::StartInstance, "off-1".to_owned())]);
+    let zone = (*labels(&[("topology.kubernetes.io/zone", "a")])).clone();
+    std::sync::Arc::make_mut(&mut cluster.pods[0].spec).node_selector = zone;
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, []);
+    assert_eq!(plan.report.infeasible[0].pools[0].reason, SkipReason::ZoneUnknown);
+    // Nothing is ever made where one does not know where.
+    let pool = cluster.pools.get_mut("cpu").expect("it is there");
+    (pool.create, pool.min) = (true, 5);
+    let plan = checked(&mut cluster);
+    let made = plan.actions.iter().filter(|action| action.kind == ActionKind::CreateInstance);
+    assert!(made.clone().count() >= 4 && made.clone().all(|action| !action.target.zone.is_empty()));
+}
+
+#[test]
+fn the_cheapest_pool_that_serves_is_chosen() {
+    let mut cluster = Cluster::new();
+    cluster.pool("dear", a_pool(&SMALL, 10, 2.0));
+    cluster.pool("cheap", a_pool(&SMALL, 10, 1.0));
+    cluster.pool("tiny", a_pool(&[("cpu", "1"), ("memory", "1Gi")], 10, 0.01));
+    cluster.pending("web-1", &[("cpu", "3")]);
+    let plan = checked(&mut cluster);
+    assert_eq!((made(&plan, "cheap"), made(&plan, "dear"), made(&plan, "tiny")), (1, 0, 0));
+}
+
+#[test]
+fn a_stock_out_leads_to_the_next_pool() {
+    let mut cluster = Cluster::new();
+    cluster.pool("dear", a_pool(&SMALL, 10, 2.0));
+    cluster.pool("cheap", a_pool(&SMALL, 10, 1.0));
+    let key = crate::memory::BackOffKey { pool: "cheap".into(), ..Default::default() };
+    cluster.memory.ledger.note_failure(key, ErrorClass::StockOut, cluster.now);
+    cluster.pending("web-1", &[("cpu", "3")]);
+    assert_eq!(made(&checked(&mut cluster), "dear"), 1);
+    cluster.now += Span::from_hours(1);
+    assert_eq!(made(&checked(&mut cluster), "cheap"), 1, "it returns to the preferred pool");
+}
+
+#[test]
+fn a_pool_that_could_never_serve_says_so_even_while_it_is_backed_off() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    let key = crate::memory::BackOffKey { pool: "cpu".into(), ..Default::default() };
+    cluster.memory.ledger.note_failure(key, ErrorClass::StockOut, cluster.now);
+    cluster.pending("huge", &[("cpu", "64")]);
+    let plan = checked(&mut cluster);
+    let reason = &plan.report.infeasible[0].pools[0].reason;
+    assert!(matches!(reason, SkipReason::DoesNotFit { .. }), "{reason:?}");
+}
+
+#[test]
+fn zones_of_a_pool_grow_evenly() {
+    let mut cluster = Cluster::new();
+    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    pool.template.zones = vec!["a".into(), "b".into(), "c".into()];
+    cluster.node("n1", "cpu");
+    cluster.running("old", "n1", &[("cpu", "4")]);
+    for pod in 0..5 {
+        cluster.pending(&format!("web-{pod}"), &[("cpu", "3")]);
+    }
+    let plan = checked(&mut cluster);
+    let mut zones: Vec<&str> = plan.actions.iter().map(|action| &*action.target.zone).collect();
+    zones.sort();
+    assert_eq!(zones, ["a", "b", "b", "c", "c"], "one node is in zone a already");
+}
+
+#[test]
+fn a_stopped_instance_counts_in_its_own_zone() {
+    let mut cluster = Cluster::new();
+    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    pool.min = 1;
+    pool.template.zones = vec!["a".into(), "b".into()];
+    cluster.instance("off", "cpu", InstanceState::Stopped);
+    cluster.instances.values_mut().for_each(|instance| instance.zone = "b".into());
+    let plan = checked(&mut cluster);
+    let started = |plan: &Plan| (plan.actions[0].kind, plan.actions[0].target.zone.to_string());
+    assert_eq!(started(&plan), (ActionKind::StartInstance, "b".into()));
+    let key = crate::memory::BackOffKey { pool: "cpu".into(), zone: "b".into(), ..Default::default() };
+    cluster.memory.ledger.note_failure(key, ErrorClass::StockOut, cluster.now);
+    let plan = checked(&mut cluster);
+    assert_eq!(started(&plan), (ActionKind::CreateInstance, "a".into()), "zone b has none to give");
+}
+
+#[test]
+fn pools_of_a_balance_group_grow_evenly_and_others_in_order() {
+    let grown = |group: Option<&str>| {
+        let mut cluster = Cluster::new();
+        for name in ["left", "right"] {
+            cluster.pool(name, a_pool(&SMALL, 10, 1.0)).balance_group = group.map(Into::into);
+        }
+        for pod in 0..4 {
+            cluster.pending(&format!("web-{pod}"), &[("cpu", "3")]);
+        }
+        let plan = checked(&mut cluster);
+        (made(&plan, "left"), made(&plan, "right"))
+    };
+    assert_eq!(grown(Some("alike")), (2, 2));
+    assert_eq!(grown(None), (4, 0));
+}
+
+#[test]
+fn limits_bind_and_say_so() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.policy.limits.cost_per_hour = crate::units::Money::from_f64(2.5);
+    for pod in 0..4 {
+        cluster.pending(&format!("web-{pod}"), &[("cpu", "3")]);
+    }
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "cpu"), 2);
+    assert_eq!(plan.actions[0].reason.limit, Some(Limit::CostPerHour));
+    let reason = &plan.report.infeasible[0].pools[0].reason;
+    assert_eq!(*reason, SkipReason::AtLimit { limit: Limit::CostPerHour });
+}
+
+#[test]
+fn a_minimum_and_headroom_are_kept() {
+    let mut cluster = Cluster::new();
+    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    pool.min = 2;
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "cpu"), 2);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::BelowMinimum);
+    let headroom = crate::policy::Headroom { requests: crate::fixtures::amounts(&[("cpu", "3")]), count: 3 };
+    let pool = cluster.pools.get_mut("cpu").expect("it is there");
+    (pool.min, pool.headroom) = (0, vec![headroom]);
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "cpu"), 3);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::Headroom);
+}
+
+#[test]
+fn gpu_nodes_start_until_their_devices_are_there() {
+    let mut cluster = Cluster::new();
+    cluster.pool("gpu", a_pool(&[("cpu", "32"), ("memory", "64Gi"), ("nvidia.com/gpu", "8")], 5, 20.0));
+    let created = cluster.now - Span::from_mins(1);
+    let node = cluster.node("g1", "gpu");
+    node.status.allocatable.remove("nvidia.com/gpu");
+    node.metadata.creation_timestamp = Some(created);
+    cluster.pending("train-1", &[("cpu", "8"), ("nvidia.com/gpu", "8")]);
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, [], "it waits for the devices and starts no second node");
+    assert!(matches!(&plan.report.waiting[0].on, WaitingOn::Starting { count: 1, .. }));
+}
+
+#[test]
+fn a_new_instance_gets_a_name_that_nobody_has() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.node("cpu-1", "cpu");
+    cluster.pending("web-1", &[("cpu", "4")]);
+    cluster.pending("web-2", &[("cpu", "4")]);
+    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::CreateInstance, "cpu-2".to_owned())]);
+}
