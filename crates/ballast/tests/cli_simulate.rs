@@ -220,6 +220,15 @@ fail: small: cost is 18.00, expected 1.00 to 2.00
 }
 
 #[test]
+fn a_day_in_which_nothing_can_happen_says_so() {
+    let observed = [MORNING, "--set", "ClusterPolicy/default.mode=Recommend", "-o", "name"];
+    simulate(&observed).assert().stderr_eq(str![[r#"
+note: policy A of morning has `mode: Recommend`, so nothing is started or stopped: set `Enforce`
+...
+"#]]);
+}
+
+#[test]
 fn a_field_can_be_set() {
     let price = [SMALL, "--set", "VmPool/plain.price.perHour=3", "-o", "json"];
     let answer: serde_json::Value = serde_json::from_str(&stdout(&price)).unwrap();

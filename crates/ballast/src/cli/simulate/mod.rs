@@ -81,6 +81,9 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     for scenario in scenarios {
         let policies = Policy::all(&scenario, &others, &args.set)?;
         args.fail_if.iter().try_for_each(|gate| verdict::check_names(gate, &policies))?;
+        for why in policies.iter().filter_map(Policy::why_idle) {
+            screen.note(format_args!("note: {why}"));
+        }
         worlds.push((scenario, policies));
     }
     let mut all = Vec::new();

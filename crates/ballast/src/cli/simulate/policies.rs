@@ -3,8 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ballast_core::policy::Mode;
 use ballast_core::units::Span;
-use ballast_sim::scenario::{Scenario, ScenarioPool};
+use ballast_sim::scenario::{Controller, Scenario, ScenarioPool};
 
 use super::set::Set;
 use crate::cli::policy_file::PolicyFile;
@@ -19,6 +20,24 @@ pub(super) struct Policy {
     pub(super) name: String,
     /// The world with this policy in it.
     pub(super) scenario: Scenario,
+}
+
+impl Policy {
+    /// Why Ballast will start and stop nothing under this policy, where that is so: a day in which nothing happens looks like
+    /// an answer.
+    pub(super) fn why_idle(&self) -> Option<String> {
+        let (Scenario { name, spec }, letter) = (&self.scenario, self.letter);
+        if spec.controller != Controller::Ballast {
+            return None;
+        }
+        if spec.pools.is_empty() {
+            return Some(format!("{name} has no VmPool, so nothing can be started or stopped: add one"));
+        }
+        let mode = spec.policy.mode;
+        (mode != Mode::Enforce).then(|| {
+            format!("policy {letter} of {name} has `mode: {mode:?}`, so nothing is started or stopped: set `Enforce`")
+        })
+    }
 }
 
 /// Names the folder of recorded data, which is not part of the program.
