@@ -85,6 +85,15 @@ error: spec.expect.cost: write two numbers, the smaller first
 }
 
 #[test]
+fn a_plan_names_what_it_does_not_act_upon_yet() {
+    let ray = "../../docs/reference/examples/ray-scaler.yaml";
+    ballast(&["plan", "-f", CLUSTER, "-f", ray, "-o", "name"]).assert().code(2).stderr_eq(str![[r#"
+note: 1 of kind RayScaler read, but not acted upon yet
+
+"#]]);
+}
+
+#[test]
 fn a_plan_says_what_would_be_done_and_what_not_and_why() {
     ballast(&["plan", "-f", CLUSTER])
         .assert()

@@ -80,6 +80,9 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
             "give what `kubectl get nodes,pods,pdb -A -o json` printed, and VmPools; a Scenario is run by `ballast simulate`",
         ));
     }
+    for (count, kind) in not_acted_upon(&documents) {
+        screen.note(format_args!("note: {count} of kind {kind} read, but not acted upon yet"));
+    }
     let memory = args.memory.as_deref().map(remembered).transpose()?.unwrap_or_default();
     let now = match (args.now, newest(&documents)) {
         (Some(Now::At(time)), _) => time,
@@ -98,6 +101,17 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         return Err(Failure::new("the plan would break a promise and would not be applied"));
     }
     Ok(if plan.actions.is_empty() { Outcome::Done } else { Outcome::WouldChange })
+}
+
+/// Documents of scalers that do not decide yet.
+fn not_acted_upon(documents: &Documents) -> impl Iterator<Item = (usize, &'static str)> {
+    let counts = [
+        (documents.elastic_job_policies.len(), "ElasticJobPolicy"),
+        (documents.metric_scalers.len(), "MetricScaler"),
+        (documents.ray_scalers.len(), "RayScaler"),
+        (documents.spark_pools.len(), "SparkPool"),
+    ];
+    counts.into_iter().filter(|(count, _)| *count > 0)
 }
 
 fn planned(documents: Documents, mut memory: Memory, now: Time) -> (Plan, Memory) {
