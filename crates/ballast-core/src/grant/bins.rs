@@ -77,6 +77,13 @@ struct Undo {
     count: i64,
 }
 
+impl Undo {
+    /// Of a change to a node's room alone.
+    fn of_room(rank: usize, before: Resources) -> Self {
+        Self { bin: Bin::Node(rank), free: before, gpus: None, ports: 0, class: 0, count: 0 }
+    }
+}
+
 impl<'a> Bins<'a> {
     /// Over a snapshot, for needs that depend on these terms.
     pub(crate) fn new(snapshot: &'a Snapshot, scratch: &'a mut Scratch, terms: Terms, steps: u64) -> Self {
@@ -144,14 +151,7 @@ impl<'a> Bins<'a> {
             changed.push(rank);
             left -= times;
             from = rank + 1;
-            self.trial.log.push(Undo {
-                bin: Bin::Node(rank),
-                free: before,
-                gpus: None,
-                ports: 0,
-                class: 0,
-                count: 0,
-            });
+            self.trial.log.push(Undo::of_room(rank, before));
         }
         self.scratch.overlay.settle(index, &changed);
         count - left
@@ -511,14 +511,7 @@ impl<'a> Bins<'a> {
     pub(crate) fn close(&mut self, rank: usize) {
         let before = *self.free(Bin::Node(rank));
         self.set_free(Bin::Node(rank), crate::snapshot::CLOSED);
-        self.trial.log.push(Undo {
-            bin: Bin::Node(rank),
-            free: before,
-            gpus: None,
-            ports: 0,
-            class: 0,
-            count: 0,
-        });
+        self.trial.log.push(Undo::of_room(rank, before));
     }
 
     /// Whether something was placed on a node.
