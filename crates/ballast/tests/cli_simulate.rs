@@ -33,7 +33,7 @@ costPerHour          3.00
 idleCost             1.46
 cpuUtilisation      75.3%
 memoryUtilisation   18.8%
-gpuUtilisation       0.0%
+gpuUtilisation          ·
 pendingMean         7m45s
 pendingP50             0s
 pendingP90          9m14s
@@ -50,7 +50,7 @@ evictions               0
 reclaims                0
 lostWorkHours           0
 lostGpuHours            0
-fragmentation        0.0%
+fragmentation           ·
 jobsEnded              52
 brokenPromises          0
 plans                   0
@@ -202,12 +202,83 @@ For more information, try '--help'.
 "#]]);
     simulate(&[SMALL, "--fail-if", "cost.nobody > 5"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[
         r#"
-error: cannot use `--fail-if`: there is no figure `cost.nobody`: the pools are plain, the workloads etl, huge
+error: cannot use `--fail-if`: there is no pool `nobody`; there are plain
   | cost.nobody > 5
   | ^^^^^^^^^^^
 
 "#
     ]]);
+}
+
+#[test]
+fn a_gate_on_what_has_no_value_is_neither_open_nor_closed() {
+    let gate = [SMALL, "-o", "name", "--fail-if", "assemblyP95 < 10m"];
+    simulate(&gate).assert().code(1).stderr_eq(str![[r#"
+error: cannot judge `--fail-if` of small: `assemblyP95` has no value here: there was nothing to measure
+  | assemblyP95 < 10m
+  | ^^^^^^^^^^^
+
+hint: a figure without a value is neither small nor large
+
+"#]]);
+}
+
+#[test]
+fn a_gate_that_mixes_units_is_refused() {
+    simulate(&[SMALL, "--fail-if", "cost > 5m"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: cannot use `--fail-if`: `5m` is a time, but `cost` is money: write a plain number such as `5`
+  | cost > 5m
+  |        ^^
+
+"#]]);
+    simulate(&[SMALL, "--fail-if", "cpuUtilisation < 90"])
+        .assert()
+        .code(1)
+        .stdout_eq(str![])
+        .stderr_eq(str![[r#"
+error: cannot use `--fail-if`: `cpuUtilisation` is a share: write a percentage such as `90%` or a number from 0 to 1
+  | cpuUtilisation < 90
+  |                  ^^
+
+"#]]);
+    let typo = [SMALL, "--fail-if", "requests.StartInstanse > 5"];
+    simulate(&typo).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: cannot use `--fail-if`: there is no kind of request `StartInstanse`; did you mean `StartInstance`?
+  | requests.StartInstanse > 5
+  | ^^^^^^^^^^^^^^^^^^^^^^
+
+"#]]);
+}
+
+#[test]
+fn programs_are_told_what_came_of_each_gate() {
+    let args = [SMALL, "-o", "json", "--fail-if", "cost > 1000", "--fail-if", "unserved > 0"];
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&args)).unwrap();
+    let told = serde_json::json!([{"failIf": "cost > 1000", "holds": false}, {"failIf": "unserved > 0", "holds": true}]);
+    assert_eq!(answer["simulations"][0]["gates"], told);
+}
+
+#[test]
+fn a_range_may_be_written_with_its_unit() {
+    let with = |expect: &str| {
+        let set = format!("Scenario/small.expect={{{expect}}}");
+        simulate(&[SMALL, "--seeds", "2", "-o", "name", "--set", &set]).assert()
+    };
+    with("pendingMax: [4h, 6h], cpuUtilisation: [10%, 90%]").code(0);
+    with("pendingMax: [0s, 10m]").code(3).stderr_eq(str![[r#"
+fail: small: pendingMax is 5h with seed 1, expected 0s to 10m (2 of 2 seeds missed it)
+
+"#]]);
+    with("cost: [0s, 10m]").code(1).stderr_eq(str![[r#"
+error: small is no scenario any more after `--set`
+  caused by: expect.cost: `cost` is money: write a plain number such as `5`
+
+"#]]);
+    with("pendinMax: [0, 1]").code(1).stderr_eq(str![[r#"
+error: small is no scenario any more after `--set`
+  caused by: expect.pendinMax: there is no figure `pendinMax`; did you mean `pendingMax`?
+
+"#]]);
 }
 
 #[test]

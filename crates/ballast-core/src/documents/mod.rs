@@ -35,6 +35,7 @@ pub use load::load;
 pub use part::Part;
 pub use problem::{PROBLEMS_MAX, Problem, ProblemCode, Problems};
 pub use source::{File, Place, Placed, Snippet};
+pub use suggest::nearest;
 pub use tree::{Path, Segment};
 
 use std::collections::BTreeMap;

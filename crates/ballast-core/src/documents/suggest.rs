@@ -1,7 +1,7 @@
 //! What was probably meant: the nearest of the words that would have been right.
 
 /// The candidate that is nearest to a word, where one is near enough to be a slip of the finger.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters: Vec<char> = word.chars().take(80).flat_map(char::to_lowercase).collect();
     let near = candidates.into_iter().filter_map(|candidate| {
         let other: Vec<char> = candidate.chars().flat_map(char::to_lowercase).collect();

@@ -104,6 +104,39 @@ pub enum Request {
 }
 
 impl Request {
+    /// The name of every kind.
+    pub const KINDS: [&'static str; 11] = [
+        "WriteLedger",
+        "ReadLedger",
+        "WriteHistory",
+        "StartInstance",
+        "CreateInstance",
+        "StopInstance",
+        "ReadInstance",
+        "ReadNode",
+        "Cordon",
+        "Uncordon",
+        "Evict",
+    ];
+
+    /// The name of its kind.
+    pub fn kind(&self) -> &'static str {
+        let at = match self {
+            Self::WriteLedger { .. } => 0,
+            Self::ReadLedger => 1,
+            Self::WriteHistory { .. } => 2,
+            Self::StartInstance { .. } => 3,
+            Self::CreateInstance { .. } => 4,
+            Self::StopInstance { .. } => 5,
+            Self::ReadInstance { .. } => 6,
+            Self::ReadNode { .. } => 7,
+            Self::Cordon { .. } => 8,
+            Self::Uncordon { .. } => 9,
+            Self::Evict { .. } => 10,
+        };
+        Self::KINDS[at]
+    }
+
     /// Whether it changes anything in the world; reads do not.
     pub fn changes(&self) -> bool {
         !matches!(self, Self::ReadLedger | Self::ReadInstance { .. } | Self::ReadNode { .. })

@@ -303,7 +303,7 @@ mod tests {
         assert_eq!((&*web.name, web.members, web.owner), ("web-1", 2, Owner::ReplicaSet));
         let score = Simulation::new(&scenario, 1).finish();
         assert_eq!(score.pending.unserved, 0);
-        assert!((score.cpu_utilisation - 0.5).abs() < 1e-3, "{}", score.cpu_utilisation);
+        assert!((score.cpu_utilisation.unwrap() - 0.5).abs() < 1e-3, "{:?}", score.cpu_utilisation);
         let again = Scenario::from_value(scenario.to_value()).expect("what we write we read");
         assert_eq!(again, scenario);
     }

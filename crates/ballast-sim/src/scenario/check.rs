@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::figures::unknown;
 use super::{Arrivals, Distribution, Fault, FaultKind, ScenarioSpec};
 use ballast_core::documents::{Finding, Findings, Path, check_cluster_policy, check_vm_pool};
 use ballast_core::kube::Name;
 use ballast_core::policy::NodeTemplate;
 use ballast_core::units::{Share, Span};
 
-use crate::score::{Score, Waits};
+use crate::score::Amount;
 
 /// Something that is wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,43 +89,24 @@ impl ScenarioSpec {
         for (at, fault) in self.faults.iter().enumerate() {
             self.check_fault(&mut told, &format!("faults[{at}]"), fault);
         }
-        for (name, [least, most]) in &self.expect {
-            told.require(
-                self.has_figure(name),
-                format!("expect.{name}"),
-                format!("there is no figure `{name}`"),
-            );
-            let ordered = least.is_finite() && most.is_finite() && least <= most;
-            told.require(ordered, format!("expect.{name}"), "write two numbers, the smaller first");
+        for (name, range) in &self.expect {
+            self.check_expected(&mut told, name, *range);
         }
         told.0
     }
 
-    /// The names of its pools.
-    pub fn pool_names(&self) -> Vec<&Name> {
-        self.pools.iter().map(|pool| &pool.name).collect()
-    }
-
-    /// The names of the workloads that figures are told under.
-    pub fn workload_names(&self) -> Vec<&Name> {
-        let names = self.workloads.iter().map(|workload| &workload.name);
-        let names: BTreeSet<&Name> = names.chain(self.jobs.iter().map(|job| &job.workload)).collect();
-        names.into_iter().collect()
-    }
-
-    /// Whether its runs have a figure of this name.
-    pub fn has_figure(&self, name: &str) -> bool {
-        let blank = Score {
-            cost_by_pool: self.pool_names().into_iter().map(|name| (name.clone(), 0.0)).collect(),
-            pending_by_workload: self
-                .workload_names()
-                .into_iter()
-                .map(|name| (name.clone(), Waits::default()))
-                .collect(),
-            ..Score::default()
+    fn check_expected(&self, told: &mut Complaints, name: &str, range: [Amount; 2]) {
+        let path = format!("expect.{name}");
+        let figure = match self.figure(name) {
+            Ok(figure) => figure,
+            Err(why) => return told.add(path, why),
         };
-        // Which pools and workloads a trace has is known only when it is read.
-        blank.get(name).is_some() || (self.openb.is_some() && name.contains('.'))
+        let [least, most] = range.map(|bound| bound.value);
+        let ordered = least.is_finite() && most.is_finite() && least <= most;
+        told.require(ordered, path.clone(), "write the least and the greatest, the smaller first");
+        let (what, form) = (figure.unit.what(), figure.unit.form());
+        let fits = range.into_iter().all(|bound| figure.unit.takes(bound));
+        told.require(fits, path, format!("`{name}` is {what}: write {form}"));
     }
 
     fn check_machines(&self, told: &mut Complaints) {
@@ -201,16 +183,12 @@ impl ScenarioSpec {
         if let Some(pool) = &fault.pool {
             let names: Vec<&str> = self.pools.iter().map(|pool| &*pool.name).collect();
             let known = names.contains(&&**pool);
-            told.require(
-                known,
-                format!("{path}.pool"),
-                format!("no pool `{pool}`; there are {}", names.join(", ")),
-            );
+            told.require(known, format!("{path}.pool"), unknown("pool", pool, names));
         }
         if let Some(zone) = &fault.zone {
             let zones: BTreeSet<&Name> = self.pools.iter().flat_map(|pool| &pool.template().zones).collect();
             let known: Vec<&str> = zones.iter().map(|zone| &***zone).collect();
-            let message = format!("no zone `{zone}`; there are {}", known.join(", "));
+            let message = unknown("zone", zone, known);
             told.require(zones.contains(zone), format!("{path}.zone"), message);
         }
         let given = [

@@ -8,6 +8,7 @@ mod check;
 mod distribution;
 mod document;
 mod fault;
+mod figures;
 mod pool;
 mod trace;
 mod workload;
@@ -30,6 +31,7 @@ use ballast_core::policy::ClusterPolicySpec;
 use ballast_core::units::{Span, Time};
 
 use crate::placement::Placement;
+use crate::score::Amount;
 
 /// A simulated world: its cluster, what arrives, what breaks, until when, and where the figures have to land.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,9 +88,10 @@ pub struct ScenarioSpec {
     /// What breaks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
-    /// Where the figures have to land: name → least and greatest.
+    /// Where the figures have to land: name → least and greatest, as plain numbers in the figure's own unit, durations or
+    /// percentages.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub expect: BTreeMap<Name, [f64; 2]>,
+    pub expect: BTreeMap<Name, [Amount; 2]>,
 }
 
 /// Who decides.

@@ -38,17 +38,28 @@ impl Difference {
 }
 
 /// Compares runs of a second policy with those of a first, the same seed at the same place.
-pub fn compare(first: &[Score], second: &[Score], figures: &[&str]) -> Comparison {
-    let pairs = first.len().min(second.len());
-    let differences = figures
-        .iter()
-        .filter_map(|figure| {
-            let pair = |at: usize| Some((first[at].get(figure)?, second[at].get(figure)?));
-            let values: Vec<(f64, f64)> = (0..pairs).map(pair).collect::<Option<_>>()?;
-            Some(difference(figure, &values))
-        })
-        .collect();
-    Comparison { pairs, differences }
+///
+/// A pair in which one has no value of a figure says nothing of it.
+pub fn compare<'f>(
+    first: &[Score],
+    second: &[Score],
+    figures: impl IntoIterator<Item = &'f str>,
+) -> Comparison {
+    let differences = figures.into_iter().filter_map(|figure| {
+        let pairs = first.iter().zip(second);
+        let values = pairs.filter_map(|(first, second)| Some((first.get(figure)?, second.get(figure)?)));
+        let values: Vec<(f64, f64)> = values.collect();
+        (!values.is_empty()).then(|| difference(figure, &values))
+    });
+    Comparison { pairs: first.len().min(second.len()), differences: differences.collect() }
+}
+
+/// A figure over several runs: its mean, and half the width of the 95 % interval around it. `None` where no run has a value.
+pub fn mean(scores: &[Score], figure: &str) -> Option<(f64, Option<f64>)> {
+    let values = scores.iter().filter_map(|score| score.get(figure));
+    let values: Vec<(f64, f64)> = values.map(|value| (0.0, value)).collect();
+    let Difference { second, within, .. } = (!values.is_empty()).then(|| difference(figure, &values))?;
+    Some((second, within))
 }
 
 fn difference(figure: &str, pairs: &[(f64, f64)]) -> Difference {
@@ -92,7 +103,7 @@ mod tests {
     fn pairs_show_what_means_hide() {
         // The luck of the seed moves both by ten; the policies differ by one.
         let (first, second) = (scores(&[10.0, 20.0, 30.0]), scores(&[11.0, 21.1, 30.9]));
-        let comparison = compare(&first, &second, &["cost", "nothing"]);
+        let comparison = compare(&first, &second, ["cost", "nothing"]);
         assert_eq!(comparison.differences.len(), 1);
         let cost = &comparison.differences[0];
         assert!((cost.difference - 1.0).abs() < 1e-9);
@@ -102,8 +113,18 @@ mod tests {
     }
 
     #[test]
+    fn runs_without_a_value_say_nothing() {
+        let mut runs = scores(&[1.0, 2.0, 3.0]);
+        (runs[0].gpu_utilisation, runs[2].gpu_utilisation) = (Some(0.2), Some(0.4));
+        let (seen, within) = mean(&runs, "gpuUtilisation").expect("two have one");
+        assert!((seen - 0.3).abs() < 1e-9 && within.is_some());
+        assert_eq!(mean(&runs, "fragmentation"), None);
+        assert!(compare(&runs, &scores(&[1.0, 2.0, 3.0]), ["gpuUtilisation"]).differences.is_empty());
+    }
+
+    #[test]
     fn one_pair_says_nothing_of_chance() {
-        let comparison = compare(&scores(&[1.0]), &scores(&[2.0]), &["cost"]);
+        let comparison = compare(&scores(&[1.0]), &scores(&[2.0]), ["cost"]);
         assert_eq!((comparison.differences[0].within, comparison.differences[0].is_clear()), (None, false));
     }
 

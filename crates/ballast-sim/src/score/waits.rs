@@ -49,19 +49,6 @@ impl Waits {
             max: rank(100),
         }
     }
-
-    /// A figure by its name.
-    pub fn get(&self, name: &str) -> Option<f64> {
-        Some(match name {
-            "P50" => self.p50,
-            "P90" => self.p90,
-            "P95" => self.p95,
-            "P99" => self.p99,
-            "Max" => self.max,
-            "Mean" => self.mean,
-            _ => return None,
-        })
-    }
 }
 
 #[cfg(test)]

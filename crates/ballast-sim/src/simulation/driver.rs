@@ -87,23 +87,6 @@ impl Driver {
     }
 }
 
-/// The name of a request's kind, for counts.
-pub(super) fn kind_of(request: &Request) -> &'static str {
-    match request {
-        Request::WriteLedger { .. } => "WriteLedger",
-        Request::ReadLedger => "ReadLedger",
-        Request::WriteHistory { .. } => "WriteHistory",
-        Request::StartInstance { .. } => "StartInstance",
-        Request::CreateInstance { .. } => "CreateInstance",
-        Request::StopInstance { .. } => "StopInstance",
-        Request::ReadInstance { .. } => "ReadInstance",
-        Request::ReadNode { .. } => "ReadNode",
-        Request::Cordon { .. } => "Cordon",
-        Request::Uncordon { .. } => "Uncordon",
-        Request::Evict { .. } => "Evict",
-    }
-}
-
 /// The pool that a request to a cloud speaks of.
 fn pool_of(request: &Request) -> Option<&Name> {
     match request {
@@ -169,7 +152,7 @@ impl Simulation {
         let driver = &mut self.driver;
         let at = driver.sent;
         driver.sent += 1;
-        *driver.requests.entry(kind_of(&request)).or_default() += 1;
+        *driver.requests.entry(request.kind()).or_default() += 1;
         let pool = pool_of(&request).and_then(|name| self.world.pools.iter().find(|pool| pool.name == *name));
         let latency = pool.map_or(API_LATENCY, |pool| pool.latency);
         let way = Span::from_millis(latency.as_millis() / 2);

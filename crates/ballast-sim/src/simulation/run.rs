@@ -211,10 +211,8 @@ impl Simulation {
         let names = self.world.pools.iter().map(|pool| pool.name.clone());
         let cost_by_pool: BTreeMap<_, _> =
             names.zip(meter.pools.iter().map(|pool| money(pool.cost))).collect();
-        let share = |at: usize| match meter.offered_sum[at] {
-            0.0 => 0.0,
-            offered => meter.requested_sum[at] / offered,
-        };
+        let part = |part: f64, whole: f64| (whole != 0.0).then(|| part / whole);
+        let share = |at: usize| part(meter.requested_sum[at], meter.offered_sum[at]);
         let (pending, pending_by_workload) = self.waits();
         let lasted = self.world.now.since(self.world.start);
         let counts = meter.counts;
@@ -238,10 +236,7 @@ impl Simulation {
             reclaims: counts.reclaims,
             lost_work_hours: counts.lost_ms as f64 / 3_600_000.0,
             lost_gpu_hours: counts.lost_gpu_ms / 3_600_000.0,
-            fragmentation: match meter.fragmentation {
-                (_, 0.0) => 0.0,
-                (fragmented, idle) => fragmented / idle,
-            },
+            fragmentation: part(meter.fragmentation.0, meter.fragmentation.1),
             jobs_ended: counts.jobs_ended,
             mean_completion: self.mean_completion(),
             broken_promises: self.oracle.broken(),
@@ -277,14 +272,14 @@ impl Simulation {
 
     /// How long jobs took, in seconds; those that are not done count with their time so far, so that no policy looks good by
     /// leaving the long ones undone.
-    fn mean_completion(&self) -> f64 {
+    fn mean_completion(&self) -> Option<f64> {
         let counts = self.world.meter.counts;
         let (mut jobs, mut took) = (counts.jobs_ended, counts.completion_ms);
         for (_, job) in self.world.jobs.iter().filter(|(_, job)| job.ends) {
             jobs += 1;
             took = took.saturating_add(self.world.now.since(job.created).as_millis());
         }
-        took as f64 / 1000.0 / jobs.max(1) as f64
+        (jobs > 0).then(|| took as f64 / 1000.0 / jobs as f64)
     }
 
     /// What a person sees now: what the engine shows, or the truth where another rule decides, or while it is down.

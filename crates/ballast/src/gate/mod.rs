@@ -1,17 +1,20 @@
 //! Gates: a small language for `--fail-if`, such as `B.cost > A.cost * 1.02 || waitP95 > 300s`.
 //!
 //! ```text
-//! text ──▶ words with places ──▶ tree, checked for sense ──▶ true or false, given the figures
+//! text ──▶ words with places ──▶ tree, checked for sense ──▶ units checked ──▶ true or false, given the figures
 //! ```
 //!
-//! Numbers may carry a unit: durations become seconds (`300s`, `5m`, `2h`, `7d`), `80%` is 0.8. A name is a figure of the
+//! Numbers may carry a unit: durations are times (`300s`, `5m`, `1h30m`, `7d`), `80%` is a share. A name is a figure of the
 //! report, with the policy it belongs to in front where there are several. A mistake is shown under its place.
 
 mod parse;
+mod units;
 mod words;
 
 use std::fmt;
 use std::ops::Range;
+
+use ballast_sim::score::{Amount, Unit};
 
 pub use parse::parse;
 
@@ -31,7 +34,7 @@ struct Node {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    Number(f64),
+    Number(Amount),
     Name(String),
     Negative(Box<Node>),
     Not(Box<Node>),
@@ -89,11 +92,10 @@ impl Gate {
         &self.text
     }
 
-    /// Every name in it, with whether it is known; the first that is not is a mistake.
-    pub fn check_names(&self, known: &dyn Fn(&str) -> Result<(), String>) -> Result<(), Mistake> {
-        self.root.names().into_iter().try_for_each(|(name, place)| {
-            known(name).map_err(|message| Mistake::new(&self.text, place, message))
-        })
+    /// Refuses names that are not known and units that do not go together. `unit` says in what a figure is counted, or why
+    /// there is none of its name.
+    pub fn check(&self, unit: &dyn Fn(&str) -> Result<Unit, String>) -> Result<(), Mistake> {
+        units::check(&self.text, &self.root, unit)
     }
 
     fn truth(&self, node: &Node, figure: &dyn Fn(&str) -> Result<f64, String>) -> Result<bool, Mistake> {
@@ -124,7 +126,7 @@ impl Gate {
 
     fn number(&self, node: &Node, figure: &dyn Fn(&str) -> Result<f64, String>) -> Result<f64, Mistake> {
         let value = match &node.kind {
-            Kind::Number(number) => *number,
+            Kind::Number(amount) => amount.value,
             Kind::Name(name) => {
                 figure(name).map_err(|message| Mistake::new(&self.text, node.place.clone(), message))?
             }
@@ -151,18 +153,6 @@ impl Gate {
 impl Node {
     fn is_condition(&self) -> bool {
         matches!(self.kind, Kind::Not(_) | Kind::And(..) | Kind::Or(..) | Kind::Comparison(..))
-    }
-
-    fn names(&self) -> Vec<(&str, Range<usize>)> {
-        match &self.kind {
-            Kind::Number(_) => Vec::new(),
-            Kind::Name(name) => vec![(name, self.place.clone())],
-            Kind::Negative(inner) | Kind::Not(inner) => inner.names(),
-            Kind::Arithmetic(_, left, right)
-            | Kind::Comparison(_, left, right)
-            | Kind::And(left, right)
-            | Kind::Or(left, right) => [left.names(), right.names()].concat(),
-        }
     }
 }
 

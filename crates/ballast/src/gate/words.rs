@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use ballast_core::units::Span;
+use ballast_sim::score::{Amount, AmountError};
 
 use super::{Comparison, Mistake};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Word {
-    Number(f64),
+    Number(Amount),
     Name(String),
     Sign(char),
     Comparison(Comparison),
@@ -50,21 +50,12 @@ fn number(text: &str, at: usize) -> Result<(Word, usize), Mistake> {
         if end == 0 { 0 } else { 1 + sign + end }
     });
     let digits = digits + power.unwrap_or(0);
-    let unit = rest[digits..].find(|c: char| !(c.is_ascii_alphabetic() || c == '%'));
-    let unit = &rest[digits..digits + unit.unwrap_or(rest.len() - digits)];
-    let place = at..at + digits + unit.len();
-    let wrong = |message: String| Mistake::new(text, place.clone(), message);
-    let value: f64 =
-        rest[..digits].parse().map_err(|_| wrong(format!("`{}` is not a number", &rest[..digits])))?;
-    let value = match unit {
-        "" => value,
-        "%" => value / 100.0,
-        unit => {
-            let seconds = format!("1{unit}").parse::<Span>().map(|span| span.as_millis() as f64 / 1000.0);
-            value * seconds.map_err(|_| wrong(format!("`{unit}` is no unit: write ms, s, m, h, d or %")))?
-        }
-    };
-    Ok((Word::Number(value), digits + unit.len()))
+    let is_unit = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '%' | '.');
+    let unit = rest[digits..].find(|letter| !is_unit(letter)).unwrap_or(rest.len() - digits);
+    let length = digits + unit;
+    let amount = rest[..length].parse();
+    let amount = amount.map_err(|why: AmountError| Mistake::new(text, at..at + length, why.to_string()))?;
+    Ok((Word::Number(amount), length))
 }
 
 /// Letters, digits and `_`, in parts joined by `.`; a part after the first may hold `-`, as names of workloads do, where

@@ -4,6 +4,7 @@ pub mod chart;
 mod failure;
 pub mod figures;
 pub mod format;
+pub mod missed;
 pub mod plan;
 pub mod report;
 pub mod score;

@@ -1,11 +1,12 @@
 //! A simulation as a page of its own: figures, differences, waits and charts in one file that needs nothing else.
 
 use ballast_core::units::Time;
-use ballast_sim::score::{Missed, PoolSizes, Sample, Series as Seen};
+use ballast_sim::score::{PoolSizes, Sample, Series as Seen};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::{Chart, Form, Series};
-use super::score::{Runs, Simulated, Unit, figures_table, waits_table, waits_title};
+use super::missed::Worst;
+use super::score::{Runs, Simulated, figures_table, waits_table, waits_title};
 use super::table::Table;
 
 const STYLE: &str = concat!(include_str!("theme.css"), include_str!("report.css"));
@@ -16,7 +17,7 @@ const CLASSES: [&str; 8] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
 const BREACHES_MAX: usize = 20;
 
 /// The page.
-pub fn render(simulated: &Simulated, missed: &[Missed]) -> String {
+pub fn render(simulated: &Simulated) -> String {
     let Simulated { name, story, policies, series, .. } = simulated;
     html! {
         (DOCTYPE)
@@ -32,7 +33,7 @@ pub fn render(simulated: &Simulated, missed: &[Missed]) -> String {
                 h1 { "Simulation of " (name) }
                 p class="dim" { (simulated.how()) }
                 @for text in story.split("\n\n").filter(|text| !text.trim().is_empty()) { p class="story" { (text) } }
-                (verdicts(simulated, missed))
+                (verdicts(simulated))
                 @if let [first, _, ..] = simulated.seeds[..] { p class="dim" { "The charts show seed " (first) "." } }
                 @for (policy, seen) in policies.iter().zip(series) { (charts(policy, seen, policies.len() > 1)) }
                 section class="panel" {
@@ -49,8 +50,9 @@ pub fn render(simulated: &Simulated, missed: &[Missed]) -> String {
     .into_string()
 }
 
-fn verdicts(simulated: &Simulated, missed: &[Missed]) -> Markup {
+fn verdicts(simulated: &Simulated) -> Markup {
     let Simulated { policies, expect, .. } = simulated;
+    let missed = Worst::all(simulated);
     let broken: u64 =
         policies.iter().flat_map(|policy| &policy.scores).map(|score| score.broken_promises).sum();
     html! {
@@ -62,7 +64,7 @@ fn verdicts(simulated: &Simulated, missed: &[Missed]) -> Markup {
             }
             @if expect.is_empty() { p class="verdict" { "The scenario expects nothing of its figures" } }
             @else if missed.is_empty() { p class="verdict good" { "✓ Every figure landed where it was expected" } }
-            @for missed in missed { p class="verdict bad" { "✕ " (missed_words(missed)) } }
+            @for missed in &missed { p class="verdict bad" { "✕ " (missed) } }
         }
     }
 }
@@ -76,16 +78,6 @@ fn breaches(policy: &Runs) -> Markup {
                 ul { @for breach in all { li { (breach.at) " " (breach.promise) ": " (breach.message) } } }
             }
         }
-    }
-}
-
-/// A figure that missed its range, in words.
-pub fn missed_words(missed: &Missed) -> String {
-    let unit = Unit::of(&missed.figure);
-    let [least, most] = missed.expected.map(|value| unit.word(value));
-    match missed.seen {
-        Some(seen) => format!("{} is {}, expected {least} to {most}", missed.figure, unit.word(seen)),
-        None => format!("there is no figure `{}`, expected {least} to {most}", missed.figure),
     }
 }
 

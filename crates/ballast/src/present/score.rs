@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ballast_core::kube::Name;
 use ballast_core::units::Span;
-use ballast_sim::score::{Difference, Score, Series, Waits, compare};
+use ballast_sim::score::{self, Amount, Difference, Figure, Score, Series, Unit, Waits, compare};
 use serde::Serialize;
 
 use super::figures;
@@ -20,7 +20,7 @@ pub struct Simulated {
     /// Its story.
     pub story: String,
     /// Where its figures have to land.
-    pub expect: BTreeMap<Name, [f64; 2]>,
+    pub expect: BTreeMap<Name, [Amount; 2]>,
     /// The currency of its money.
     pub currency: String,
     /// The seeds of the runs.
@@ -63,50 +63,28 @@ pub struct Runs {
     pub scores: Vec<Score>,
 }
 
-/// In what a figure is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Money, in the policy's currency.
-    Money,
-    /// A part of a whole.
-    Share,
-    /// Seconds.
-    Seconds,
-    /// Anything else.
-    Number,
+/// A value of a figure in words.
+pub fn word(figure: &str, value: f64) -> String {
+    match unit(figure) {
+        Unit::Money if value.abs() >= 10_000.0 => figures::group(value.round() as i64),
+        Unit::Money => format!("{value:.2}"),
+        Unit::Share => format!("{:.1}%", value * 100.0),
+        Unit::Seconds => seconds(value),
+        Unit::Hours | Unit::Count => figures::number(value),
+    }
 }
 
-impl Unit {
-    /// The unit of a figure of a score.
-    pub fn of(figure: &str) -> Self {
-        let name = figure.split('.').next().unwrap_or_default();
-        match name {
-            "cost" | "costPerHour" | "idleCost" => Self::Money,
-            "cpuUtilisation" | "memoryUtilisation" | "gpuUtilisation" | "fragmentation" => Self::Share,
-            "meanCompletion" => Self::Seconds,
-            name if name.starts_with("pending") || name.starts_with("assembly") => Self::Seconds,
-            _ => Self::Number,
-        }
+/// A difference of two values of a figure in words: shares differ by points, not by percent.
+fn apart(figure: &str, value: f64) -> String {
+    match unit(figure) {
+        Unit::Share => format!("{:.1} pp", value * 100.0),
+        _ => word(figure, value),
     }
+}
 
-    /// A difference of two values in words: shares differ by points, not by percent.
-    pub fn difference(self, value: f64) -> String {
-        match self {
-            Self::Share => format!("{:.1} pp", value * 100.0),
-            _ => self.word(value),
-        }
-    }
-
-    /// A value in words.
-    pub fn word(self, value: f64) -> String {
-        match self {
-            Self::Money if value.abs() >= 10_000.0 => figures::group(value.round() as i64),
-            Self::Money => format!("{value:.2}"),
-            Self::Share => format!("{:.1}%", value * 100.0),
-            Self::Seconds => seconds(value),
-            Self::Number => figures::number(value),
-        }
-    }
+fn unit(figure: &str) -> Unit {
+    let name = figure.split('.').next().unwrap_or_default();
+    Figure::find(name).map_or(Unit::Count, |figure| figure.unit)
 }
 
 /// Seconds as people read them: `12s`, `3m20s`, `2h5m`.
@@ -131,7 +109,8 @@ const WIDE_ONLY: [&str; 5] = ["meanPending", "unusedLaunches", "meanCompletion",
 
 /// The names of the figures that are shown.
 pub fn shown(wide: bool) -> Vec<&'static str> {
-    Score::names().iter().copied().filter(|name| wide || !WIDE_ONLY.contains(name)).collect()
+    let names = Figure::ALL.iter().map(|figure| figure.name);
+    names.filter(|name| wide || !WIDE_ONLY.contains(name)).collect()
 }
 
 /// Where there is nothing to tell.
@@ -139,17 +118,10 @@ const NOTHING: &str = "·";
 
 /// A figure over all seeds: its mean and, where `spread` is wanted, how sure that is.
 pub fn mean(runs: &Runs, figure: &str, spread: bool) -> Option<String> {
-    if figure.starts_with("assembly") && runs.scores.iter().all(|score| score.assembly.count == 0) {
-        return None;
-    }
-    let unit = Unit::of(figure);
-    // Against nothing, so that the interval is that of the figure itself.
-    let nothing = vec![Score::default(); runs.scores.len()];
-    let compared = compare(&nothing, &runs.scores, &[figure]);
-    let seen = compared.differences.first()?;
-    let within = seen.within.filter(|within| spread && *within > 0.0);
-    let within = within.map(|within| format!(" ± {}", unit.difference(within))).unwrap_or_default();
-    Some(format!("{}{within}", unit.word(seen.second)))
+    let (seen, within) = score::mean(&runs.scores, figure)?;
+    let within = within.filter(|within| spread && *within > 0.0);
+    let within = within.map(|within| format!(" ± {}", apart(figure, within))).unwrap_or_default();
+    Some(format!("{}{within}", word(figure, seen)))
 }
 
 /// The table of figures; with several policies, each against the first.
@@ -167,7 +139,7 @@ pub fn figures_table(policies: &[Runs], wide: bool) -> Table {
         let seen = |policy| mean(policy, figure, spread).unwrap_or_else(|| NOTHING.to_owned());
         row.extend(policies.iter().map(seen));
         for other in &policies[1..] {
-            let compared = compare(&first.scores, &other.scores, &[figure]);
+            let compared = compare(&first.scores, &other.scores, [figure]);
             row.push(compared.differences.first().map(difference).unwrap_or_default());
         }
         table.push(row);
@@ -180,14 +152,14 @@ pub fn difference(difference: &Difference) -> String {
     if difference.difference == 0.0 && difference.within.unwrap_or(0.0) == 0.0 {
         return format!("{NOTHING}  ");
     }
-    let unit = Unit::of(&difference.figure);
+    let word = |value| apart(&difference.figure, value);
     let sign = if difference.difference > 0.0 { "+" } else { "" };
     let star = if difference.is_clear() { "*" } else { " " };
     match difference.within {
         Some(within) => {
-            format!("{sign}{} ± {} {star}", unit.difference(difference.difference), unit.difference(within))
+            format!("{sign}{} ± {} {star}", word(difference.difference), word(within))
         }
-        None => format!("{sign}{} {star}", unit.difference(difference.difference)),
+        None => format!("{sign}{} {star}", word(difference.difference)),
     }
 }
 
@@ -203,8 +175,11 @@ pub fn waits_table(policies: &[Runs]) -> Table {
             let waits: Vec<&Waits> =
                 policy.scores.iter().filter_map(|score| score.pending_by_workload.get(workload)).collect();
             let sum = |of: fn(&Waits) -> u64| waits.iter().map(|waits| of(waits)).sum::<u64>().to_string();
-            let over = |of: fn(&Waits) -> f64| {
-                seconds(waits.iter().map(|waits| of(waits)).sum::<f64>() / waits.len().max(1) as f64)
+            // A seed in which none of its pods came tells nothing of how long they wait.
+            let told: Vec<_> = waits.iter().filter(|waits| waits.count > 0).collect();
+            let over = |of: fn(&Waits) -> f64| match told.len() {
+                0 => NOTHING.to_owned(),
+                seeds => seconds(told.iter().map(|waits| of(waits)).sum::<f64>() / seeds as f64),
             };
             let mut row = vec![workload.to_string()];
             row.extend(several.then(|| policy.letter.to_string()));

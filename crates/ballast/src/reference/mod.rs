@@ -17,7 +17,9 @@ use ballast_core::plan::{
 use ballast_core::policy::{
     ClusterPolicySpec, ElasticJobPolicySpec, MetricScalerSpec, RayScalerSpec, SparkPoolSpec, VmPoolSpec,
 };
+use ballast_core::procedure::Request;
 use ballast_sim::scenario::Scenario;
+use ballast_sim::score::{Each, Figure, Unit};
 use clap::Command;
 use schemars::{Schema, schema_for};
 use serde_json::Value;
@@ -32,6 +34,7 @@ pub fn pages(command: Command) -> Vec<Page> {
     let mut pages = vec![
         ("commands.md".into(), commands::page(command)),
         ("README.md".into(), index()),
+        ("figures.md".into(), figures()),
         ("reasons.md".into(), reasons()),
         ("observation-bodies.md".into(), observation_bodies()),
     ];
@@ -68,6 +71,7 @@ fn index() -> String {
     }
     text.push_str(
         "| [Bodies of Observations](observation-bodies.md) | What is read of each source's answer. |\n\
+         | [Figures](figures.md) | What a simulation is told in, with units: for `expect` and `--fail-if`. |\n\
          | [Reasons](reasons.md) | Every code of an action, a hold, a refusal and a step. |\n\n\
          `ballast check -f FILE` tells everything that is wrong with a document, with its place. Every page has an example; all \
          of them are in [examples](examples), and the JSON schemas are in [schemas](schemas).\n",
@@ -114,6 +118,40 @@ fn bodies() -> [(&'static str, Schema); 11] {
         ("VirtualClusters", schema_for!(bodies::VirtualClusters)),
         ("ClusterInquiry", schema_for!(bodies::ClusterInquiry)),
     ]
+}
+
+/// What a simulation is told in.
+fn figures() -> String {
+    let mut text = String::from(
+        "# Figures\n\nWritten by `cargo xtask generate` from the program itself. `ballast simulate` tells these figures; \
+         `expect` of a [Scenario](scenario.md) and `--fail-if` speak of them by name. A figure has one unit, and what has \
+         another is refused. A figure of which there was nothing to measure, such as the use of GPUs where there are none, has \
+         no value: it shows as `·`, as `null` in JSON, misses every range, and no `--fail-if` can be judged by it.\n\n\
+         Of several seeds `--fail-if` takes the mean, and `expect` has to hold for each. With several policies a letter in \
+         front says whose figure is meant, as in `B.cost > A.cost * 1.02`; without one it is that of A.\n\n\
+         | figure | counted in | what it tells |\n|---|---|---|\n",
+    );
+    for Figure { name, unit, about, each, .. } in Figure::ALL {
+        let one = match each {
+            Some(Each::Pool) => format!(", `{name}.POOL`"),
+            Some(Each::Workload) => format!(", `{name}.WORKLOAD`"),
+            Some(Each::Request) => format!(", `{name}.KIND`"),
+            None => String::new(),
+        };
+        let unit = match unit {
+            Unit::Money => "money, in the currency of the policy: `12.5`",
+            Unit::Share => "a share: `80%` or `0.8`",
+            Unit::Seconds => "seconds: `5m`, `300s` or `300`",
+            Unit::Hours => "hours: `1.5`",
+            Unit::Count => "a number: `3`",
+        };
+        text.push_str(&format!("| `{name}`{one} | {unit} | {about} |\n"));
+    }
+    text.push_str(&format!(
+        "\nThe kinds of request are {}.\n",
+        Request::KINDS.map(|kind| format!("`{kind}`")).join(", ")
+    ));
+    text
 }
 
 /// What a source answers, by its kind.

@@ -9,17 +9,19 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ballast_core::units::Span;
-use ballast_sim::score::{Comparison, Missed, Score, compare};
+use ballast_sim::score::{Comparison, Figure, compare};
 use serde::Serialize;
 
 use super::policy_file::PolicyFile;
 use super::{Outcome, Result};
 use crate::gate::Gate;
 use crate::present::format::{self, Format};
+use crate::present::missed::Worst;
 use crate::present::score::{Runs, Simulated};
 use crate::present::{Doing, Failure, Screen, report, score, table};
 use policies::Policy;
 use set::Set;
+use verdict::Judged;
 
 /// Run scenarios in virtual time and report what they come to.
 ///
@@ -65,7 +67,10 @@ Examples:
   ballast simulate scenarios/gpu-gangs.yaml
   ballast simulate scenarios/gpu-gangs.yaml --seeds 10 --html report.html
   ballast simulate scenarios/gpu-gangs.yaml --policy frugal.yaml --seeds 20
-  ballast simulate scenarios/gpu-gangs.yaml --set VmPool/h100.max=10 --fail-if 'pendingP95.gang > 10m'";
+  ballast simulate scenarios/gpu-gangs.yaml --set VmPool/h100.max=10 --fail-if 'assemblyP95 > 10m'
+
+The figures of `--fail-if` are those of the table (`-o wide` for all), also for one pool, workload or kind of request:
+`cost.POOL`, `pendingP95.WORKLOAD`, `requests.KIND`. Money and counts are plain numbers, times `90s` or `5m`, shares `80%`.";
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let (scenarios, left_out) = policies::load(&args.scenarios, &args.set, args.until)?;
@@ -80,7 +85,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let mut worlds = Vec::new();
     for scenario in scenarios {
         let policies = Policy::all(&scenario, &others, &args.set)?;
-        args.fail_if.iter().try_for_each(|gate| verdict::check_names(gate, &policies))?;
+        args.fail_if.iter().try_for_each(|gate| verdict::check(gate, &policies))?;
         for why in policies.iter().filter_map(Policy::why_idle) {
             screen.note(format_args!("note: {why}"));
         }
@@ -95,14 +100,16 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         all.push(run::run(&scenario, policies, &seeds, screen.notes_are_seen()));
     }
     if let (Some(path), [simulated]) = (&args.html, &all[..]) {
-        let page = report::render(simulated, &verdict::missed(simulated));
-        std::fs::write(path, page).doing(|| format!("cannot write {}", path.display()))?;
+        std::fs::write(path, report::render(simulated))
+            .doing(|| format!("cannot write {}", path.display()))?;
     }
-    print(&all, args.output, screen)?;
+    let gates = |simulated| args.fail_if.iter().map(move |gate| Judged::new(gate, simulated)).collect();
+    let gates: Vec<Vec<Judged<'_>>> = all.iter().map(gates).collect();
+    print(&all, &gates, args.output, screen)?;
     screen.finish()?;
     let mut outcome = Outcome::Done;
-    for simulated in &all {
-        if verdict::judge(simulated, &args.fail_if, screen)? {
+    for (simulated, gates) in all.iter().zip(gates) {
+        if verdict::judge(simulated, gates, screen)? {
             outcome = Outcome::Gate;
         }
     }
@@ -118,7 +125,7 @@ fn seeds(args: &Args, own: u64) -> Vec<u64> {
     (0..u64::from(args.seeds.unwrap_or(1))).map(|at| first.wrapping_add(at)).collect()
 }
 
-fn print(all: &[Simulated], format: Format, screen: &mut Screen) -> Result<()> {
+fn print(all: &[Simulated], gates: &[Vec<Judged<'_>>], format: Format, screen: &mut Screen) -> Result<()> {
     match format {
         Format::Table | Format::Wide => {
             for simulated in all {
@@ -126,8 +133,8 @@ fn print(all: &[Simulated], format: Format, screen: &mut Screen) -> Result<()> {
                 screen.write(&score::tables(&simulated.policies, format == Format::Wide))?;
             }
         }
-        Format::Json => screen.write(&format::json(&Answer::of(all))?)?,
-        Format::Yaml => screen.write(&format::yaml(&Answer::of(all))?)?,
+        Format::Json => screen.write(&format::json(&Answer::of(all, gates))?)?,
+        Format::Yaml => screen.write(&format::yaml(&Answer::of(all, gates))?)?,
         Format::Name => {
             for simulated in all {
                 screen.write(&format!("scenario/{}\n", table::plain(&simulated.name)))?;
@@ -153,24 +160,28 @@ struct Told<'a> {
     policies: &'a [Runs],
     /// Each policy after the first against the first.
     comparisons: BTreeMap<char, Comparison>,
-    missed: Vec<Missed>,
+    missed: Vec<Worst>,
+    /// What came of each `--fail-if`.
+    gates: &'a [Judged<'a>],
 }
 
 impl<'a> Answer<'a> {
-    fn of(all: &'a [Simulated]) -> Self {
-        let told = |simulated: &'a Simulated| Told {
+    fn of(all: &'a [Simulated], gates: &'a [Vec<Judged<'a>>]) -> Self {
+        let told = |(simulated, gates): (&'a Simulated, &'a Vec<Judged<'a>>)| Told {
             scenario: &simulated.name,
             seeds: &simulated.seeds,
             policies: &simulated.policies,
             comparisons: comparisons(&simulated.policies),
-            missed: verdict::missed(simulated),
+            missed: Worst::all(simulated),
+            gates,
         };
-        Self { schema_version: 1, simulations: all.iter().map(told).collect() }
+        Self { schema_version: 1, simulations: all.iter().zip(gates).map(told).collect() }
     }
 }
 
 fn comparisons(policies: &[Runs]) -> BTreeMap<char, Comparison> {
     let Some((first, others)) = policies.split_first() else { return BTreeMap::new() };
-    let against = |other: &Runs| (other.letter, compare(&first.scores, &other.scores, Score::names()));
+    let names = || Figure::ALL.iter().map(|figure| figure.name);
+    let against = |other: &Runs| (other.letter, compare(&first.scores, &other.scores, names()));
     others.iter().map(against).collect()
 }
