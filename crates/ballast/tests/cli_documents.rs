@@ -73,7 +73,7 @@ error: spec.until: a scenario lasts some time: write a duration such as `1d`
 5 |   until: 0s
   |          ^^
 
-error: spec.expect.cost: write two numbers, the smaller first
+error: spec.expect.cost: write the least and the greatest, the smaller first
  --> -:6:12
   |
 6 |   expect: {cost: [2, 1]}
@@ -91,6 +91,99 @@ fn a_plan_names_what_it_does_not_act_upon_yet() {
 note: 1 of kind RayScaler read, but not acted upon yet
 
 "#]]);
+}
+
+#[test]
+fn a_plan_that_nobody_would_follow_says_so() {
+    let observe = cluster().replace("mode: Enforce", "mode: Observe");
+    ballast(&["plan", "-f", "-", "-o", "name"]).stdin(observe).assert().code(2).stderr_eq(str![[r#"
+note: the ClusterPolicy says `mode: Observe`, so live nothing of this would be done: `Enforce` does it
+
+"#]]);
+    let pools = cluster()
+        .replace("kind: VmPool", "kind: Pool")
+        .replace("ballast.dev/v1alpha1\nkind: Pool", "example.com/v1\nkind: Pool");
+    let documents: Vec<&str> =
+        pools.split("---\n").filter(|text| !text.contains("kind: Observation")).collect();
+    let told = ballast(&["plan", "-f", "-", "-o", "name"]).stdin(documents.join("---\n")).assert().code(0);
+    told.stderr_eq(str![[r#"
+note: there is no VmPool, so nothing can be started or stopped: add one
+
+"#]]);
+}
+
+#[test]
+fn what_is_no_memory_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.yaml");
+    let plan = |memory: &str| {
+        std::fs::write(&path, memory).unwrap();
+        ballast(&["plan", "-f", CLUSTER, "-o", "name", "--memory", path.to_str().unwrap()]).assert()
+    };
+    plan("{}").code(2);
+    plan("history: {idleSince: {plain-0: 2026-11-15T05:00:00Z}}").code(2);
+    plan("histry: {idleSince: {plain-0: 2026-11-15T05:00:00Z}}").code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: histry: there is no field `histry`
+ --> [..]memory.yaml:1:1
+  |
+1 | histry: {idleSince: {plain-0: 2026-11-15T05:00:00Z}}
+  | ^^^^^^
+  = allowed: `version`, `ledger` or `history`
+  = help: did you mean `history`?
+
+1 problem; nothing was loaded
+
+hint: give what `ballast plan -o json` printed, or the `memory` in it
+
+"#]]);
+    plan("now: 2026-11-15T05:00:00Z\nmemory: {history: {idle: {}}}").code(1).stderr_eq(str![[r#"
+error: memory.history.idle: there is no field `idle`
+ --> [..]memory.yaml:2:20
+  |
+2 | memory: {history: {idle: {}}}
+  |                    ^^^^
+  = allowed: `idleSince`, `boots` or `gangs`
+
+1 problem; nothing was loaded
+
+hint: give what `ballast plan -o json` printed, or the `memory` in it
+
+"#]]);
+    plan("version: 2").code(1).stderr_eq(str![[r#"
+error: [..]memory.yaml is a memory of version 2
+
+hint: this program knows version 1
+
+"#]]);
+    plan("").code(1).stderr_eq(str![[r#"
+error: there is nothing in it
+ --> [..]memory.yaml:1:1
+
+1 problem; nothing was loaded
+
+hint: give what `ballast plan -o json` printed, or the `memory` in it
+
+"#]]);
+    plan(&"[".repeat(100_000)).code(1);
+}
+
+#[test]
+fn a_duration_counts_from_the_answer_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("first.json");
+    let bare = cluster()
+        .split("---\n")
+        .filter(|text| !text.contains("kind: Observation"))
+        .collect::<Vec<_>>()
+        .join("---\n");
+    let plan = |args: &[&str]| {
+        let args = [&["plan", "-f", "-", "-o", "json"], args].concat();
+        let output = ballast(&args).stdin(bare.clone()).output().unwrap();
+        (output.stdout.clone(), serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap())
+    };
+    std::fs::write(&path, plan(&["--now", "2026-11-15T06:00:00Z"]).0).unwrap();
+    let (_, second) = plan(&["--memory", path.to_str().unwrap(), "--now", "10m"]);
+    assert_eq!(second["now"], "2026-11-15T06:10:00Z");
 }
 
 #[test]
@@ -176,10 +269,16 @@ fn memory_goes_in_bare_or_within_an_earlier_answer() {
     std::fs::write(&bad, "{\"ledger\": 7}").unwrap();
     let refused = ballast(&["plan", "-f", CLUSTER, "--memory", bad.to_str().unwrap()]).assert().code(1);
     refused.stdout_eq(str![]).stderr_eq(str![[r#"
-error: cannot read a memory from [..]bad.json
-  caused by: invalid type: integer `7`, expected struct Ledger
+error: ledger: the number 7 is not allowed here
+ --> [..]bad.json:1:12
+  |
+1 | {"ledger": 7}
+  |            ^
+  = allowed: a mapping of fields
 
-hint: give what `ballast plan -o json` printed, or its `memory`
+1 problem; nothing was loaded
+
+hint: give what `ballast plan -o json` printed, or the `memory` in it
 
 "#]]);
 }

@@ -36,23 +36,31 @@ pub(super) struct Loader<'f> {
 
 impl<'f> Loader<'f> {
     fn file(&mut self, file: &'f File) {
-        if file.bytes.len() > FILE_BYTES_MAX {
-            self.sources.push(Source::new(&file.name, ""));
-            return self.complain_at(
-                0,
-                ProblemCode::TooLarge,
-                too_large("the file", file.bytes.len(), FILE_BYTES_MAX),
-            );
-        }
-        let text = match std::str::from_utf8(&file.bytes) {
-            Ok(text) => text,
-            Err(error) => return self.not_utf8(file, error.valid_up_to()),
-        };
-        self.sources.push(Source::new(&file.name, text));
+        let Some(text) = self.text(file) else { return };
         if is_json(&file.name, text) {
             self.json(text);
         } else {
             self.yaml(text);
+        }
+    }
+
+    /// The text of a file, which becomes the one that is being read.
+    pub(super) fn text(&mut self, file: &'f File) -> Option<&'f str> {
+        if file.bytes.len() > FILE_BYTES_MAX {
+            self.sources.push(Source::new(&file.name, ""));
+            let message = too_large("the file", file.bytes.len(), FILE_BYTES_MAX);
+            self.complain_at(0, ProblemCode::TooLarge, message);
+            return None;
+        }
+        match std::str::from_utf8(&file.bytes) {
+            Ok(text) => {
+                self.sources.push(Source::new(&file.name, text));
+                Some(text)
+            }
+            Err(error) => {
+                self.not_utf8(file, error.valid_up_to());
+                None
+            }
         }
     }
 
@@ -101,7 +109,7 @@ impl<'f> Loader<'f> {
         }
     }
 
-    fn bad_json(&mut self, error: &JsonError) {
+    pub(super) fn bad_json(&mut self, error: &JsonError) {
         let mut problem = self.problem_at(error.at, ProblemCode::Syntax, error.message.to_owned());
         if error.is_cut_off {
             problem.suggestion = Some("the file seems to be cut off: write it again as a whole".into());
@@ -192,7 +200,7 @@ impl<'f> Loader<'f> {
         Problem::new(self.source(), at, Path::default(), code, message)
     }
 
-    fn complain_at(&mut self, at: u32, code: ProblemCode, message: String) {
+    pub(super) fn complain_at(&mut self, at: u32, code: ProblemCode, message: String) {
         let problem = self.problem_at(at, code, message);
         self.complain(problem);
     }
@@ -237,7 +245,7 @@ impl<'f> Loader<'f> {
         self.complain_in(spot.file, problem);
     }
 
-    fn finish(mut self) -> Result<Documents, Problems> {
+    pub(super) fn finish(mut self) -> Result<Documents, Problems> {
         let across = std::mem::take(&mut self.across);
         for clash in across.check(&self.documents) {
             self.complain_of_clash(clash);

@@ -27,6 +27,7 @@ mod take_in;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod whole;
 mod yaml;
 
 pub use check::{Finding, Findings, check_cluster_policy, check_vm_pool};
@@ -37,6 +38,7 @@ pub use problem::{PROBLEMS_MAX, Problem, ProblemCode, Problems};
 pub use source::{File, Place, Placed, Snippet};
 pub use suggest::nearest;
 pub use tree::{Path, Segment};
+pub use whole::whole;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -35,6 +35,12 @@ impl Part {
         value.ok_or(Problems { list, more: false })
     }
 
+    /// A field of it, where there is one.
+    pub fn field(&self, key: &str) -> Option<Self> {
+        let node = self.node.get(key)?.clone();
+        Some(Self::new(self.source.clone(), self.base.key(key), node))
+    }
+
     /// A complaint about a field of it; the path of the finding begins here.
     pub fn problem(&self, finding: Finding) -> Problem {
         let at = self.node.place_of(&finding.path.0);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// What must be known from one plan to the next.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Memory {
     /// Version of this form.
@@ -22,4 +22,9 @@ pub struct Memory {
     pub ledger: Ledger,
     /// What may be lost.
     pub history: History,
+}
+
+impl Memory {
+    /// The version of this form.
+    pub const VERSION: u32 = 1;
 }

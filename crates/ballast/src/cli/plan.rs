@@ -5,17 +5,19 @@ use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ballast_core::check::check;
-use ballast_core::documents::Documents;
+use ballast_core::documents::{self, Documents};
 use ballast_core::memory::Memory;
+use ballast_core::observation::Object;
 use ballast_core::plan::{Plan, Severity};
 use ballast_core::planner;
+use ballast_core::policy::Mode;
 use ballast_core::snapshot::Store;
 use ballast_core::units::{Span, Time};
 use serde::Serialize;
 
 use super::{Outcome, Result, input, load};
 use crate::present::format::{self, Format};
-use crate::present::{Doing, Failure, Hint, Screen, plan as words};
+use crate::present::{Failure, Screen, plan as words};
 
 /// Make one plan from documents: what would be done, what would not, and why.
 ///
@@ -27,7 +29,8 @@ pub(super) struct Args {
     /// Files or folders; `-` reads standard input
     #[arg(short, long = "file", required = true, value_name = "PATH", num_args = 1..)]
     files: Vec<PathBuf>,
-    /// The instant to plan for: a time, or a duration after the default, which is the newest Observation or else now
+    /// The instant to plan for: a time, or a duration after the newest Observation or the answer given as `--memory`; by default
+    /// that of the newest Observation, or else now
     #[arg(long, value_name = "T")]
     now: Option<Now>,
     /// What was known before: a memory, or an earlier answer with `-o json`; the file is never written
@@ -83,11 +86,14 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     for (count, kind) in not_acted_upon(&documents) {
         screen.note(format_args!("note: {count} of kind {kind} read, but not acted upon yet"));
     }
-    let memory = args.memory.as_deref().map(remembered).transpose()?.unwrap_or_default();
+    if let Some(why) = why_idle(&documents) {
+        screen.note(format_args!("note: {why}"));
+    }
+    let (memory, before) = args.memory.as_deref().map(remembered).transpose()?.unwrap_or_default();
     let now = match (args.now, newest(&documents)) {
         (Some(Now::At(time)), _) => time,
-        (Some(Now::Later(span)), newest) => newest + span,
-        (None, newest) => newest,
+        (Some(Now::Later(span)), newest) => newest.max(before).unwrap_or_else(wall_clock) + span,
+        (None, newest) => newest.unwrap_or_else(wall_clock),
     };
     let (plan, memory) = planned(documents, memory, now);
     match args.output {
@@ -115,7 +121,7 @@ fn not_acted_upon(documents: &Documents) -> impl Iterator<Item = (usize, &'stati
 }
 
 fn planned(documents: Documents, mut memory: Memory, now: Time) -> (Plan, Memory) {
-    memory.version = 1;
+    memory.version = Memory::VERSION;
     let mut store = Store::new();
     for observation in documents.into_observations(now) {
         store.observe(observation);
@@ -127,23 +133,50 @@ fn planned(documents: Documents, mut memory: Memory, now: Time) -> (Plan, Memory
     (plan, memory)
 }
 
-/// The time of the newest observation, else that of the wall clock.
-fn newest(documents: &Documents) -> Time {
-    let seen = documents.observations.iter().map(|placed| placed.value.taken_at).max();
-    seen.unwrap_or_else(|| {
-        let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Time::from_millis(passed.as_millis() as i64)
-    })
+/// Why nothing of the plan would be done live, where that is so.
+fn why_idle(documents: &Documents) -> Option<String> {
+    let objects = || documents.objects.iter().map(|placed| &placed.value);
+    if !objects().any(|object| matches!(object, Object::VmPool(_))) {
+        return Some("there is no VmPool, so nothing can be started or stopped: add one".to_owned());
+    }
+    let mode = objects().find_map(|object| match object {
+        Object::ClusterPolicy(policy) => Some(policy.spec.mode),
+        _ => None,
+    });
+    let (mode, by) = match mode {
+        Some(mode) => (mode, "the ClusterPolicy says"),
+        None => (Mode::default(), "without a ClusterPolicy it is"),
+    };
+    (mode != Mode::Enforce)
+        .then(|| format!("{by} `mode: {mode:?}`, so live nothing of this would be done: `Enforce` does it"))
 }
 
-/// A memory, bare or within an earlier answer.
-fn remembered(path: &Path) -> Result<Memory> {
-    let doing = || format!("cannot read a memory from {}", path.display());
-    let file = input::read(&[path.to_owned()])?.pop().ok_or_else(|| Failure::new(doing()))?;
-    let text = String::from_utf8(file.bytes).doing(doing)?;
-    let mut value: serde_json::Value = serde_saphyr::from_str(&text).doing(doing)?;
-    let value = value.get_mut("memory").map(serde_json::Value::take).unwrap_or(value);
-    serde_json::from_value(value)
-        .doing(doing)
-        .hint(|| "give what `ballast plan -o json` printed, or its `memory`")
+/// The time of the newest observation.
+fn newest(documents: &Documents) -> Option<Time> {
+    documents.observations.iter().map(|placed| placed.value.taken_at).max()
+}
+
+fn wall_clock() -> Time {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_millis(passed.as_millis() as i64)
+}
+
+/// A memory, bare or within an earlier answer, and when that was. What is no memory is refused: a plan without it would be
+/// another one.
+fn remembered(path: &Path) -> Result<(Memory, Option<Time>)> {
+    let files = input::read(&[path.to_owned()])?;
+    let [file] = &files[..] else {
+        return Err(Failure::new(format!("{} is not one file", path.display())));
+    };
+    let refused = |problems| {
+        load::refused(&problems).hint("give what `ballast plan -o json` printed, or the `memory` in it")
+    };
+    let whole = documents::whole(file).map_err(refused)?;
+    let before = whole.field("now").and_then(|now| now.read().ok());
+    let memory: Memory = whole.field("memory").unwrap_or(whole).read().map_err(refused)?;
+    if memory.version > Memory::VERSION {
+        let newer = format!("{} is a memory of version {}", path.display(), memory.version);
+        return Err(Failure::new(newer).hint(format!("this program knows version {}", Memory::VERSION)));
+    }
+    Ok((memory, before))
 }

@@ -47,9 +47,10 @@ impl Failure {
         let red = anstyle::AnsiColor::Red.on_default().bold();
         let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
         if self.is_told {
-            return format!("{}\n", self.error);
+            let _ = writeln!(text, "{}", self.error);
+        } else {
+            let _ = writeln!(text, "{red}error{red:#}: {}", self.error);
         }
-        let _ = writeln!(text, "{red}error{red:#}: {}", self.error);
         for cause in self.error.chain().skip(1) {
             let _ = writeln!(text, "  {red}caused by{red:#}: {cause}");
         }
