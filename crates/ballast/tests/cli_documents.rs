@@ -122,7 +122,8 @@ fn what_is_no_memory_is_refused() {
     };
     plan("{}").code(2);
     plan("history: {idleSince: {plain-0: 2026-11-15T05:00:00Z}}").code(2);
-    plan("histry: {idleSince: {plain-0: 2026-11-15T05:00:00Z}}").code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+    plan("histry: {idleSince: {plain-0: 2026-11-15T05:00:00Z}}").code(1).stdout_eq(str![]).stderr_eq(str![[
+        r#"
 error: histry: there is no field `histry`
  --> [..]memory.yaml:1:1
   |
@@ -135,7 +136,8 @@ error: histry: there is no field `histry`
 
 hint: give what `ballast plan -o json` printed, or the `memory` in it
 
-"#]]);
+"#
+    ]]);
     plan("now: 2026-11-15T05:00:00Z\nmemory: {history: {idle: {}}}").code(1).stderr_eq(str![[r#"
 error: memory.history.idle: there is no field `idle`
  --> [..]memory.yaml:2:20
