@@ -1,7 +1,11 @@
 //! The check: a second pair of eyes that knows only the promises. It looks at a plan, whoever made it, and says what it would
-//! break. It shares no code with the planner beyond the snapshot; a fatal note stops the plan.
+//! break; a fatal note stops the plan.
+//!
+//! It shares no judgement with the planner. What it leans on is what both are told: the snapshot with the traits of pods, the
+//! constraints of nodes and the troubles of sources, and the range that a document gives a pool at an instant.
 
 mod growth;
+mod needs;
 mod release;
 mod removal;
 #[cfg(test)]
@@ -20,6 +24,7 @@ pub fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan) -> Vec<PromiseNo
     identities(plan, &mut notes);
     reasons(plan, &mut notes);
     growth::check(snapshot, memory, plan, &mut notes);
+    needs::check(snapshot, memory, plan, &mut notes);
     removal::check(snapshot, memory, plan, &mut notes);
     release::check(snapshot, plan, &mut notes);
     notes
@@ -56,8 +61,11 @@ fn identities(plan: &Plan, notes: &mut Vec<PromiseNote>) {
     }
 }
 
-/// Promise 15: every action says its rule and its inputs.
+/// Promise 15: every action says its rule and its inputs, and the plan when it looks again.
 fn reasons(plan: &Plan, notes: &mut Vec<PromiseNote>) {
+    if plan.report.next_look.is_none_or(|at| at <= plan.now) {
+        notes.push(fatal(15, Subject::Cluster, "the plan does not say when it looks again".into()));
+    }
     for action in &plan.actions {
         if action.reason.message.is_empty() || action.reason.inputs.is_empty() {
             notes.push(fatal(15, subject(action), format!("{} does not say why", action.id)));

@@ -1,4 +1,5 @@
-//! Promises 1, 3 and 17 for instances that are let go because they never became a node.
+//! Promises 1, 3, 6, 14 and 17 for instances that are let go because they never became a node. Removal budgets do not count
+//! them: what never was a node takes no capacity with it.
 
 use super::{fatal, subject};
 use crate::observation::Source;
@@ -18,9 +19,16 @@ pub(super) fn check(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNot
             note(3, "though its pool's instances are not known");
         }
         let pool = snapshot.pool_named(&target.pool);
+        if snapshot.policy.pause.down || pool.is_some_and(|pool| pool.spec.pause.down) {
+            note(14, "though removals are paused");
+        }
         let instance = pool.and_then(|pool| pool.instances.get(&target.provider_id));
         if instance.is_none_or(|instance| instance.token != action.precondition.token) {
             note(17, "though it does not carry our mark");
+        }
+        let up = instance.and_then(|instance| instance.since).map(|since| plan.now.since(since));
+        if pool.is_some_and(|pool| up.is_some_and(|up| up <= pool.spec.times.boot_deadline)) {
+            note(6, "before its time to join is over");
         }
     }
 }
