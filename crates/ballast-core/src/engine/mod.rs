@@ -159,21 +159,9 @@ impl Engine {
         self.executor.strikes_max = snapshot.policy.health.strikes.max(1);
         let (mut plan, history) = planner::plan(&snapshot, &self.executor.memory, now, &mut self.scratch);
         self.executor.memory.history = history;
-        if !plan.actions.is_empty() {
-            plan.report.promises = check(&snapshot, &self.executor.memory, &plan);
-        }
-        let refused = plan.report.promises.iter().any(|note| note.severity == Severity::Fatal);
-        if refused {
-            let (subject, reason) = (Subject::Cluster, HoldReason::PlanRefused);
-            plan.report.holds.push(Hold { subject, reason, until: None });
-        }
         self.executor.heed(now, &snapshot);
         self.executor.note_empty(now, &snapshot);
-        let waiting = if refused { 0 } else { self.executor.apply(now, &plan, &snapshot) };
-        if waiting > 0 {
-            let (subject, reason) = (Subject::Cluster, HoldReason::TooMuchUnderWay { waiting });
-            plan.report.holds.push(Hold { subject, reason, until: None });
-        }
+        self.carry_out(now, &snapshot, &mut plan);
         self.sweep.run(now, &snapshot, &mut self.executor);
         self.plans += 1;
         self.waking.planned(now, plan.report.next_look, removal_period(&snapshot));
@@ -183,6 +171,24 @@ impl Engine {
             recorder.push(now, Body::Planned { plan: plan.clone() });
         }
         plan
+    }
+
+    /// Begins what a plan asks for, unless the check finds that it would break a promise. The report says which.
+    fn carry_out(&mut self, now: Time, snapshot: &Snapshot, plan: &mut Plan) {
+        if plan.actions.is_empty() {
+            return;
+        }
+        plan.report.promises = check(snapshot, &self.executor.memory, plan);
+        let is_refused = plan.report.promises.iter().any(|note| note.severity == Severity::Fatal);
+        let waiting = if is_refused { 0 } else { self.executor.apply(now, plan, snapshot) };
+        let mut hold =
+            |reason| plan.report.holds.push(Hold { subject: Subject::Cluster, reason, until: None });
+        if is_refused {
+            hold(HoldReason::PlanRefused);
+        }
+        if waiting > 0 {
+            hold(HoldReason::TooMuchUnderWay { waiting });
+        }
     }
 
     fn outcome(&mut self, now: Time, plan: Option<Arc<Plan>>) -> Outcome {

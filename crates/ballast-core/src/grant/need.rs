@@ -49,6 +49,8 @@ pub(crate) struct Placement {
     pub rising: u32,
     /// Units nowhere.
     pub left: u32,
+    /// Steps were used up while it was looked for: what is left may fit on what is there.
+    pub cut: bool,
 }
 
 /// What needs are ordered by before their names.

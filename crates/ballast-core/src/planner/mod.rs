@@ -26,7 +26,8 @@ use say::Said;
 const SCHEMA_VERSION: u32 = 1;
 /// How often it looks again when nothing calls for it sooner.
 const PERIOD: Span = Span::from_secs(60);
-/// Steps that one plan may take: a fraction of a second's work. What is left over follows in the next plan.
+/// Steps that one plan may take: a fraction of a second's work. What was looked at by then is planned for; the rest follows
+/// once the scheduler and new nodes have taken that off the list.
 const STEPS: u64 = 20_000_000;
 
 /// What is kept from plan to plan, only for speed: memory, and what need not be worked out anew. No plan depends on it.
@@ -39,16 +40,17 @@ pub struct Scratch {
 
 /// Makes the plan for one instant.
 pub fn plan(snapshot: &Snapshot, memory: &Memory, now: Time, scratch: &mut Scratch) -> (Plan, History) {
-    plan_with(snapshot, memory, now, scratch, &[])
+    plan_with(snapshot, memory, now, scratch, &[], STEPS)
 }
 
-/// Makes the plan for one instant, elastic workloads included.
+/// Makes the plan for one instant, elastic workloads included, in no more than so many steps.
 pub fn plan_with(
     snapshot: &Snapshot,
     memory: &Memory,
     now: Time,
     scratch: &mut Scratch,
     elastic: &[ElasticWish],
+    steps: u64,
 ) -> (Plan, History) {
     let mut report = Report::default();
     let gates = Gates::judge(snapshot, now, &mut report);
@@ -69,7 +71,7 @@ pub fn plan_with(
     let (mut bins, mut placed, said) = match last {
         Some(last) => last.resume(snapshot, &mut scratch.bench, &needs, &mut rooms),
         None => {
-            let mut bins = begin(snapshot, &mut scratch.bench, terms, &given);
+            let mut bins = begin(snapshot, &mut scratch.bench, terms, &given, steps);
             keep_room(&mut bins, &leaving);
             (bins, Placed::new(&needs), None)
         }
@@ -84,8 +86,9 @@ pub fn plan_with(
     let nodeless = actions::nodeless(snapshot, memory, now);
     let releases = actions::releases(snapshot, &nodeless, &gates.held_pools, now);
     let elastic_grants = elastic::serve(&mut bins, &elastic);
-    // What is not weighed is not seen to be idle: its time begins anew, so that nothing goes all at once after an outage.
-    let mut removals = match gates.removals {
+    // What is not weighed is not seen to be idle: its time begins anew, so that nothing goes all at once after an outage. What
+    // was not looked at may need any node.
+    let mut removals = match gates.removals && bins.trial.steps_left > 0 {
         true => Weighing::new(&mut bins, &mut rooms, memory, now, &wishes, &gates.held_pools).run(),
         false => Removals::default(),
     };
@@ -122,8 +125,14 @@ pub fn plan_with(
 }
 
 /// A trial on which nothing was placed yet.
-fn begin<'a>(snapshot: &'a Snapshot, bench: &'a mut Bench, terms: Terms, given: &Given) -> Bins<'a> {
-    let mut bins = Bins::new(snapshot, bench, terms, STEPS);
+fn begin<'a>(
+    snapshot: &'a Snapshot,
+    bench: &'a mut Bench,
+    terms: Terms,
+    given: &Given,
+    steps: u64,
+) -> Bins<'a> {
+    let mut bins = Bins::new(snapshot, bench, terms, steps);
     given.replaced.iter().for_each(|&rank| bins.close(rank));
     for bin in &given.rising {
         bins.open(bin.clone());

@@ -98,7 +98,8 @@ impl Placing<'_, '_, '_> {
             let free = self.bins.place_on_nodes(need, left);
             left -= free;
             let rising = if left > 0 { self.bins.place_on_new(need, left) } else { 0 };
-            self.placed.placements[at] = Placement { free, rising, left: left - rising };
+            let cut = self.bins.trial.steps_left == 0;
+            self.placed.placements[at] = Placement { free, rising, left: left - rising, cut };
         }
     }
 
@@ -109,10 +110,12 @@ impl Placing<'_, '_, '_> {
             let placement = &self.placed.placements[at];
             self.needs[at].count - placement.free - placement.rising
         };
-        let is_hungry = |at: &usize| left_of(*at) > 0 && self.needs[*at].class.unmodelled.is_empty();
+        let is_hungry = |at: &usize| {
+            let is_searched = !self.placed.placements[*at].cut;
+            left_of(*at) > 0 && is_searched && self.needs[*at].class.unmodelled.is_empty()
+        };
         let hungry: Vec<usize> = group.iter().copied().filter(is_hungry).collect();
-        // What was not looked for to the end may fit on what is there.
-        if hungry.is_empty() || self.bins.trial.steps_left == 0 {
+        if hungry.is_empty() {
             return Refusals::new();
         }
         let wanted: Vec<Need<'_>> = hungry.iter().map(|&at| self.needs[at].clone()).collect();

@@ -1,8 +1,9 @@
 //! What the engine asks for, and in which order.
 
 use crate::engine::Engine;
-use crate::fixtures::Cluster;
+use crate::fixtures::{Cluster, labels};
 use crate::observation::{ErrorClass, InstanceState};
+use crate::plan::HoldReason;
 use crate::policy::Mode;
 use crate::procedure::{Receipt, Reply, Request};
 use crate::units::Span;
@@ -48,6 +49,26 @@ fn the_ledger_is_written_before_anything_is_asked_for() {
     let then = engine.settle(later, *id, Reply::Done);
     assert_eq!(then.requests.len(), 3);
     assert!(then.requests.iter().all(|(_, request)| matches!(request, Request::CreateInstance { .. })));
+}
+
+#[test]
+fn a_plan_that_would_break_a_promise_is_refused_and_says_so() {
+    for is_kept in [false, true] {
+        let mut cluster = one_unneeded();
+        let mut plan = cluster.plan();
+        if is_kept {
+            let node = cluster.nodes.get_mut("n2").unwrap();
+            node.metadata.annotations = labels(&[("ballast.dev/do-not-disrupt", "true")]);
+        }
+        let mut engine = Engine::new(None).unwrap();
+        engine.executor.set_acting(cluster.now, true);
+        engine.carry_out(cluster.now, &cluster.store().snapshot(), &mut plan);
+        let (requests, _) = engine.executor.take(cluster.now);
+        let refused = plan.report.holds.iter().any(|hold| hold.reason == HoldReason::PlanRefused);
+        assert_eq!((refused, requests.is_empty()), (is_kept, is_kept));
+        assert_eq!(engine.memory().ledger.removals.is_empty(), is_kept);
+        assert_eq!(plan.report.promises.len(), usize::from(is_kept));
+    }
 }
 
 #[test]

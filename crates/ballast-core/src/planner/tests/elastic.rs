@@ -46,6 +46,7 @@ fn plan_elastic(cluster: &Cluster, wish: &ElasticWish) -> Plan {
         cluster.now,
         &mut Default::default(),
         std::slice::from_ref(wish),
+        u64::MAX,
     )
     .0
 }

@@ -1,8 +1,10 @@
 //! Small clusters, one rule each, and what holds for every cluster.
 
+mod choices;
 mod elastic;
 mod gangs;
 mod growth;
+mod patience;
 mod properties;
 mod relations;
 mod removals;
