@@ -76,7 +76,7 @@ impl Executor {
 
     fn launch(&mut self, now: Time, action: &Action, pool: &VmPoolSpec, kind: LaunchKind) {
         let target = &action.target;
-        let patience = self.memory.history.boot_deadline(&target.pool, pool.times.boot_deadline);
+        let patience = self.memory.history.boot_deadline(&target.pool, kind, pool.times.boot_deadline);
         let launch = Launch {
             kind,
             pool: target.pool.clone(),

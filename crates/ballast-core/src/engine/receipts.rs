@@ -62,7 +62,7 @@ impl Executor {
             Receipt::Joined => {
                 self.memory.ledger.note_success(&launch.pool, &launch.zone);
                 if !resumed {
-                    self.memory.history.note_boot(&launch.pool, now.since(launch.since));
+                    self.memory.history.note_boot(&launch.pool, launch.kind, now.since(launch.since));
                 }
             }
             Receipt::LaunchFailed { class, release } => {
@@ -72,6 +72,8 @@ impl Executor {
                 }
             }
             Receipt::NeverJoined => {
+                let patience = launch.deadline.since(launch.since);
+                self.memory.history.note_missed_boot(&launch.pool, launch.kind, patience);
                 // Launches of one batch that all come to nothing are one strike, not many in a row.
                 let of_a_batch = self.memory.ledger.is_backed_off(&launch.pool, now);
                 let strikes = self.memory.ledger.strikes.entry(launch.pool.clone()).or_default();

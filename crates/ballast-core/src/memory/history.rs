@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
+use crate::memory::LaunchKind;
 use crate::units::{Span, Time};
 
 /// What may be lost.
@@ -14,10 +15,22 @@ use crate::units::{Span, Time};
 pub struct History {
     /// Since when nodes have been unneeded, by name.
     pub idle_since: BTreeMap<Name, Time>,
-    /// The last boot times of each pool, the newest last, at most [`History::BOOTS_KEPT`].
-    pub boots: BTreeMap<Name, Vec<Span>>,
+    /// How long boots took, by pool and by how they were brought about: what is made takes longer than what is started.
+    pub boots: BTreeMap<Name, BTreeMap<LaunchKind, Boots>>,
     /// What was launched for gangs that still wait, by gang as `namespace/name`.
     pub gangs: BTreeMap<Name, GangHold>,
+}
+
+/// How long the boots of one pool and kind took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Boots {
+    /// The last that joined, the newest last, at most 20.
+    pub took: Vec<Span>,
+    /// How long the last one was waited for in vain, where none has joined since: boots may take longer than that by now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited_in_vain: Option<Span>,
 }
 
 /// Nodes that are kept for a gang until all of it fits, or until its deadline has passed.
@@ -31,37 +44,51 @@ pub struct GangHold {
     pub nodes: BTreeSet<Name>,
 }
 
-impl History {
-    /// How many boot times are kept for each pool: enough for a 95th percentile, few enough to follow a change.
-    pub const BOOTS_KEPT: usize = 20;
-
-    /// Fewer boots than this tell nothing of the longest.
-    const BOOTS_TO_LEARN: usize = 5;
-    /// A launch is waited for at least and at most so long, whatever boots took: clouds have slow hours, and no end of them.
+impl Boots {
+    /// How many are kept: enough for a 95th percentile, few enough to follow a change.
+    const KEPT: usize = 20;
+    /// Fewer than this tell nothing of the longest.
+    const TO_LEARN: usize = 5;
+    /// A launch is waited for at least so long, whatever boots took: clouds have slow hours.
     const SHORTEST_WAIT: Span = Span::from_mins(3);
-    const LONGEST_WAIT: Span = Span::from_mins(20);
 
+    fn deadline(&self) -> Option<Span> {
+        let longest = self.took.iter().max().filter(|_| self.took.len() >= Self::TO_LEARN)?;
+        let longest = self.waited_in_vain.map_or(*longest, |waited| waited.max(*longest));
+        Some(longest.times(2).max(Self::SHORTEST_WAIT))
+    }
+}
+
+impl History {
     /// Notes how long a boot took.
-    pub fn note_boot(&mut self, pool: &Name, took: Span) {
-        let boots = self.boots.entry(pool.clone()).or_default();
-        boots.push(took);
-        if boots.len() > Self::BOOTS_KEPT {
-            boots.remove(0);
+    pub fn note_boot(&mut self, pool: &Name, kind: LaunchKind, took: Span) {
+        let boots = self.boots_of(pool, kind);
+        boots.waited_in_vain = None;
+        boots.took.push(took);
+        if boots.took.len() > Boots::KEPT {
+            boots.took.remove(0);
         }
     }
 
-    /// How long a launch of a pool may take: twice the longest of the last boots, within bounds, and never more than its
-    /// document says. `most` where too few are known to tell.
-    pub fn boot_deadline(&self, pool: &str, most: Span) -> Span {
-        let known = self.boots.get(pool).filter(|boots| boots.len() >= Self::BOOTS_TO_LEARN);
-        let longest = known.and_then(|boots| boots.iter().max());
-        longest
-            .map_or(most, |longest| longest.times(2).clamp(Self::SHORTEST_WAIT, Self::LONGEST_WAIT).min(most))
+    /// Notes how long a boot was waited for in vain: the next of its kind is waited for twice as long.
+    pub fn note_missed_boot(&mut self, pool: &Name, kind: LaunchKind, waited: Span) {
+        self.boots_of(pool, kind).waited_in_vain = Some(waited);
     }
 
-    /// The 95th percentile of a pool's boot times; `None` where none is known.
-    pub fn boot_p95(&self, pool: &str) -> Option<Span> {
-        let mut boots = self.boots.get(pool)?.clone();
+    fn boots_of(&mut self, pool: &Name, kind: LaunchKind) -> &mut Boots {
+        self.boots.entry(pool.clone()).or_default().entry(kind).or_default()
+    }
+
+    /// How long a launch of a pool may take: twice the longest of the last boots of its kind, and never more than its document
+    /// says. `most` where too few are known to tell.
+    pub fn boot_deadline(&self, pool: &str, kind: LaunchKind, most: Span) -> Span {
+        let boots = self.boots.get(pool).and_then(|kinds| kinds.get(&kind));
+        boots.and_then(Boots::deadline).map_or(most, |learned| learned.min(most))
+    }
+
+    /// The 95th percentile of a pool's boot times of a kind; `None` where none is known.
+    pub fn boot_p95(&self, pool: &str, kind: LaunchKind) -> Option<Span> {
+        let mut boots = self.boots.get(pool)?.get(&kind)?.took.clone();
         boots.sort_unstable();
         let at = (boots.len() * 95).div_ceil(100).saturating_sub(1);
         boots.get(at).copied()
@@ -119,7 +146,7 @@ mod tests {
         let noon = crate::fixtures::noon();
         let mut history = History::default();
         history.idle_since.insert("n1".into(), noon - Span::from_mins(8));
-        history.note_boot(&"cpu".into(), Span::from_mins(2));
+        history.note_boot(&"cpu".into(), LaunchKind::Start, Span::from_mins(2));
         let text = StoredHistory::write(&history, noon, 60 * 1024);
         // The wall clock may have jumped either way.
         for now in [noon + Span::from_hours(3), noon - Span::from_hours(3)] {
@@ -144,16 +171,33 @@ mod tests {
     #[test]
     fn how_long_a_launch_is_waited_for_is_learned() {
         let mut history = History::default();
-        let (pool, most) = (Name::from("cpu"), Span::from_mins(15));
+        let (pool, kind, most) = (Name::from("cpu"), LaunchKind::Start, Span::from_mins(15));
         for (boots, minutes, expected) in [(4, 2, 15), (1, 2, 4), (1, 1, 4), (1, 60, 15)] {
-            (0..boots).for_each(|_| history.note_boot(&pool, Span::from_mins(minutes)));
-            assert_eq!(
-                history.boot_deadline("cpu", most),
-                Span::from_mins(expected),
-                "{boots} of {minutes}m"
-            );
+            (0..boots).for_each(|_| history.note_boot(&pool, kind, Span::from_mins(minutes)));
+            let deadline = history.boot_deadline("cpu", kind, most);
+            assert_eq!(deadline, Span::from_mins(expected), "{boots} of {minutes}m");
         }
-        (0..20).for_each(|_| history.note_boot(&pool, Span::from_secs(20)));
-        assert_eq!(history.boot_deadline("cpu", most), Span::from_mins(3));
+        (0..20).for_each(|_| history.note_boot(&pool, kind, Span::from_secs(20)));
+        assert_eq!(history.boot_deadline("cpu", kind, most), Span::from_mins(3));
+        assert_eq!(history.boot_deadline("cpu", LaunchKind::Create, most), most, "those are others");
+    }
+
+    #[test]
+    fn what_is_waited_for_in_vain_is_waited_for_longer_the_next_time() {
+        let mut history = History::default();
+        let (pool, kind, most) = (Name::from("cpu"), LaunchKind::Create, Span::from_mins(40));
+        (0..20).for_each(|_| history.note_boot(&pool, kind, Span::from_secs(40)));
+        for expected in [3, 6, 12, 24, 40, 40] {
+            let deadline = history.boot_deadline("cpu", kind, most);
+            assert_eq!(deadline, Span::from_mins(expected));
+            history.note_missed_boot(&pool, kind, deadline);
+        }
+        assert_eq!(history.boot_p95("cpu", kind), Some(Span::from_secs(40)), "what never joined took no time");
+        // One that joins tells how long it takes now: long, or as ever.
+        let mut slower = history.clone();
+        slower.note_boot(&pool, kind, Span::from_mins(25));
+        assert_eq!(slower.boot_deadline("cpu", kind, most), most);
+        history.note_boot(&pool, kind, Span::from_secs(40));
+        assert_eq!(history.boot_deadline("cpu", kind, most), Span::from_mins(3));
     }
 }

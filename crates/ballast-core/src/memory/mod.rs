@@ -5,7 +5,7 @@
 mod history;
 mod ledger;
 
-pub use history::{GangHold, History, StoredHistory};
+pub use history::{Boots, GangHold, History, StoredHistory};
 pub(crate) use ledger::AHEAD_LONGEST;
 pub use ledger::{Addition, BackOff, BackOffKey, Launch, LaunchKind, Ledger, LedgerError, Removal};
 

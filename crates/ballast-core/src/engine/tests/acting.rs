@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::fixtures::{Cluster, labels};
+use crate::memory::{History, LaunchKind, StoredHistory};
 use crate::observation::{ErrorClass, InstanceState};
 use crate::plan::HoldReason;
 use crate::policy::Mode;
@@ -77,7 +78,7 @@ fn pods_that_wait_get_nodes_and_no_more_than_they_need() {
     world.run(Span::from_mins(5));
     assert_eq!((world.waiting(), world.made, world.up()), (0, 3, 4));
     assert!(world.engine.memory().ledger.launches.is_empty());
-    assert_eq!(world.engine.memory().history.boots["cpu"].len(), 3);
+    assert_eq!(world.engine.memory().history.boots["cpu"][&LaunchKind::Create].took.len(), 3);
 }
 
 #[test]
@@ -165,6 +166,22 @@ fn what_never_joins_is_let_go_and_counted() {
     assert!(world.cluster.instances.len() <= 4, "{:?}", world.cluster.instances.keys());
     assert_eq!(world.engine.memory().ledger.strikes["cpu"], 1, "one batch is one strike");
     assert!(world.engine.memory().ledger.removals.is_empty());
+}
+
+#[test]
+fn a_pool_whose_boots_become_slower_comes_back() {
+    for kind in [LaunchKind::Start, LaunchKind::Create] {
+        let mut world = World::new(three_wait());
+        let mut history = History::default();
+        (0..20).for_each(|_| history.note_boot(&"cpu".into(), kind, Span::from_secs(40)));
+        world.stored_history = Some(StoredHistory::write(&history, world.now(), 64 * 1024));
+        world.restart();
+        world.boot = Span::from_mins(4);
+        world.run(Span::from_mins(30));
+        assert_eq!(world.waiting(), 0, "after boots of {kind:?}: {:?}", world.log);
+        let expected = if kind == LaunchKind::Create { 3 } else { 0 };
+        assert_eq!(world.stops, expected, "what was learned of starts says nothing of what is made");
+    }
 }
 
 #[test]

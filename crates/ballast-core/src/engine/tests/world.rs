@@ -36,6 +36,8 @@ pub(super) struct World {
     pub(super) refuses_stops: Option<ErrorClass>,
     /// Nothing that is started ever joins.
     pub(super) never_joins: bool,
+    /// How long what was made takes to join.
+    pub(super) boot: Span,
     pub(super) made: u32,
     pub(super) stops: u32,
     pub(super) restarts: u32,
@@ -59,6 +61,7 @@ impl World {
             refuses: None,
             refuses_stops: None,
             never_joins: false,
+            boot: Span::ZERO,
             made: 0,
             stops: 0,
             restarts: 0,
@@ -285,8 +288,9 @@ impl World {
         }
         if !self.never_joins {
             for name in &up {
-                if !self.cluster.nodes.contains_key(name) {
-                    let (id, instance) = self.instance_named(name);
+                let (id, instance) = self.instance_named(name);
+                let joins = instance.since.is_none_or(|since| self.cluster.now.since(since) >= self.boot);
+                if joins && !self.cluster.nodes.contains_key(name) {
                     self.cluster.node(name, "cpu");
                     self.cluster.instances.insert(id, instance);
                 }

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::grant::{Bins, Room, Rooms};
 use crate::kube::Name;
-use crate::memory::Memory;
+use crate::memory::{LaunchKind, Memory};
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{Candidate, Limit, PodBlock, UnsafeToRemove};
-use crate::policy::{RemovalBudget, VmPoolSpec};
+use crate::policy::{RemovalBudget, StopMode, VmPoolSpec};
 use crate::snapshot::{BaseState, Class, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Money, Share, Span, Time};
 
@@ -363,7 +363,11 @@ fn not_yet(
     if let Some(until) = last_added.map(|at| at + rules.cool_down).filter(|&until| now < until) {
         return Some(UnsafeToRemove::CoolDown { until });
     }
-    let boot = memory.history.boot_p95(&pool.name).unwrap_or(pool.spec.times.boot);
+    let again = match pool.spec.stop {
+        StopMode::Delete => LaunchKind::Create,
+        StopMode::Deallocate => LaunchKind::Start,
+    };
+    let boot = memory.history.boot_p95(&pool.name, again).unwrap_or(pool.spec.times.boot);
     let patience = match node.state {
         BaseState::NotReady => rules.unready_after,
         _ if rules.idle_after == Span::ZERO => Span::ZERO,
