@@ -6,7 +6,7 @@ use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::InstanceState;
 use crate::plan::{Limit, SkipReason};
-use crate::policy::{ClusterPolicySpec, Mode};
+use crate::policy::ClusterPolicySpec;
 use crate::resources::Resources;
 use crate::snapshot::{BaseState, PoolEntry, Snapshot};
 use crate::units::{Money, Span, Time};
@@ -238,7 +238,7 @@ fn closed(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory, now: Time) -> 
     if policy.pause.up || pool.spec.pause.up {
         return Some(SkipReason::Paused);
     }
-    if pool.spec.mode.is_some_and(|mode| mode < policy.mode && mode == Mode::Observe) {
+    if pool.spec.lowers(policy.mode) {
         return Some(SkipReason::Mode);
     }
     let strikes = memory.ledger.strikes.get(&pool.name).copied().unwrap_or(0);

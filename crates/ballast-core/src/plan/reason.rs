@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
 use crate::observation::ErrorClass;
+use crate::policy::Mode;
 use crate::units::{Money, Share, Span, Time};
 
 /// Why an action is done: the rule, its inputs with their age, and the limit that bound it.
@@ -183,6 +184,11 @@ pub enum HoldReason {
         /// Their words.
         reason: Name,
     },
+    /// The pool's document allows less than the cluster's policy: its nodes are counted on as they are, and nothing is done.
+    LowerMode {
+        /// What it allows.
+        mode: Mode,
+    },
     /// `Enforce` without a node limit and a cost limit.
     LimitsNotSet,
     /// Too many nodes are unwell.
@@ -285,7 +291,7 @@ pub enum SkipReason {
     },
     /// The pool is paused.
     Paused,
-    /// The pool's document allows no more than it does.
+    /// The pool's document lowers the mode for itself, so that it is not counted on.
     Mode,
     /// A node of the pool would not do.
     DoesNotFit {
@@ -393,6 +399,8 @@ pub enum UnsafeToRemove {
         /// What stopping and starting cost.
         costs: Money,
     },
+    /// It may go, but its pool's document lowers the mode for itself.
+    Mode,
     /// A budget is spent.
     Budget {
         /// Which.

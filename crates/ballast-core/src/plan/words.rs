@@ -43,6 +43,9 @@ impl Words for HoldReason {
                 "paused by a person, without a reason given; it ends when the pause is lifted".to_owned()
             }
             Self::Paused { reason } => format!("paused by a person: {reason}; it ends when the pause is lifted"),
+            Self::LowerMode { mode } => {
+                format!("its document says {mode:?}, which is less than the cluster's policy allows: nothing is done with it")
+            }
             Self::LimitsNotSet => {
                 "Enforce needs a limit on nodes and on cost; set limits.nodes and limits.costPerHour".to_owned()
             }
@@ -107,7 +110,8 @@ impl Words for SkipReason {
             ),
             Self::Paused => "the pool is paused".to_owned(),
             Self::Mode => {
-                "the pool's mode lets Ballast only watch; raise it to Enforce to let it act".to_owned()
+                "the pool's own mode is below the cluster's, so nothing is started there; raise it to let it serve"
+                    .to_owned()
             }
             Self::DoesNotFit { misfit } => format!("a new node of this pool would not do: {misfit}"),
             Self::PartOfGang { members } => {
@@ -149,6 +153,9 @@ impl Words for UnsafeToRemove {
             }
             Self::DoesNotPay { saves, costs } => {
                 format!("it would likely be needed again too soon: stopping saves {saves} and costs {costs}")
+            }
+            Self::Mode => {
+                "could go, but the pool's own mode is below the cluster's; raise it to let it go".to_owned()
             }
             Self::Budget { limit } => format!("{limit} is spent; it may go as the window slides"),
             Self::CoolDown { until } => {

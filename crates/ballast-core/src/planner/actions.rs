@@ -165,7 +165,8 @@ pub(super) fn nodeless(snapshot: &Snapshot, memory: &Memory, now: Time) -> Nodel
 pub(super) fn releases(snapshot: &Snapshot, nodeless: &Nodeless, held: &[bool], now: Time) -> Vec<Action> {
     let mut actions = Vec::new();
     for (pool, held) in snapshot.pools.iter().zip(held) {
-        if *held || pool.spec.pause.down || snapshot.policy.pause.down {
+        let paused = pool.spec.pause.down || snapshot.policy.pause.down;
+        if *held || paused || pool.spec.lowers(snapshot.policy.mode) {
             continue;
         }
         let age = source_age_of(snapshot, &Source::instances(&pool.name), now);

@@ -46,6 +46,11 @@ impl Gates {
                 *held = true;
             }
         }
+        for pool in snapshot.pools.iter().filter(|pool| pool.spec.lowers(policy.mode)) {
+            let subject = Subject::Pool { name: pool.name.clone() };
+            let reason = HoldReason::LowerMode { mode: pool.spec.mode.unwrap_or_default() };
+            report.holds.push(Hold { subject, reason, until: None });
+        }
         if policy.pause.up || policy.pause.down {
             let reason = HoldReason::Paused { reason: policy.pause.reason.clone().unwrap_or_default() };
             report.holds.push(Hold { subject: Subject::Cluster, reason, until: None });

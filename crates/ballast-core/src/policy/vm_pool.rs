@@ -258,6 +258,11 @@ pub struct ScheduleWindow {
 }
 
 impl VmPoolSpec {
+    /// Whether its document lowers the mode for itself: Ballast then does nothing with it that the cluster's mode would allow.
+    pub fn lowers(&self, cluster: Mode) -> bool {
+        self.mode.is_some_and(|own| own < cluster)
+    }
+
     /// Fewest and most nodes at a point in time: the last schedule window that holds then wins.
     pub fn range_at(&self, now: Time) -> (u32, u32) {
         let (mut min, mut max) = (self.min, self.max);

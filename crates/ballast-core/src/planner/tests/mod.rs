@@ -5,6 +5,7 @@ mod elastic;
 mod gangs;
 mod growth;
 mod patience;
+mod modes;
 mod properties;
 mod relations;
 mod removals;
@@ -18,6 +19,7 @@ use crate::observation::{ErrorClass, InstanceState};
 use crate::plan::{
     ActionCode, ActionKind, HoldReason, Limit, Plan, PodBlock, SkipReason, Step, UnsafeToRemove, WaitingOn,
 };
+use crate::policy::Mode;
 use crate::units::Span;
 use crate::wish::{ElasticWish, Scaler};
 

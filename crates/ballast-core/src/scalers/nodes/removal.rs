@@ -227,6 +227,10 @@ impl<'a, 'b> Weighing<'a, 'b> {
             let reason = not_yet(entry, node, self.memory, room.price, self.now, idle_since, displaces.len());
             reason.map_or(Ok(()), Err)?;
         }
+        // Nothing will be done, so that no budget is spent that others could use.
+        if entry.spec.lowers(self.snapshot.policy.mode) {
+            return Err(UnsafeToRemove::Mode);
+        }
         self.budgets.bind(pool).map_or(Ok(()), Err)?;
         let waits = node.pods.iter().any(|&pod| is_waited_for(self.snapshot, pod, &entry.spec));
         Ok(Going { slot, idle_since, displaces, waits, why })
