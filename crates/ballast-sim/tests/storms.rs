@@ -22,7 +22,7 @@ fn fault(stream: &mut ballast_sim::random::Stream) -> Value {
     let lasts = format!("{}m", stream.random_range(1..60));
     let span = format!("{}s", stream.random_range(1..900));
     let share = format!("{}%", stream.random_range(10..101));
-    match stream.random_range(0..15) {
+    match stream.random_range(0..16) {
         0 => json!({"kind": "StockOut", "at": at, "for": lasts, "zone": "a"}),
         1 => json!({"kind": "StockOut", "at": at, "for": lasts, "pool": "cheap"}),
         2 => json!({"kind": "Quota", "at": at, "for": lasts, "limit": stream.random_range(0..8)}),
@@ -40,6 +40,7 @@ fn fault(stream: &mut ballast_sim::random::Stream) -> Value {
             json!({"kind": shrunk, "at": at, "for": lasts,
             "view": view})
         }
+        14 => json!({"kind": "NodeHangs", "at": at, "share": share}),
         _ => json!({"kind": "ControllerCrash", "at": at, "span": span}),
     }
 }

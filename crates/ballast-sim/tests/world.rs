@@ -170,6 +170,24 @@ fn nothing_runs_on_a_machine_that_is_off() {
 }
 
 #[test]
+fn a_machine_that_hangs_is_replaced_and_let_go_with_all_that_nobody_confirms_gone() {
+    let score = run(json!({
+        "until": "3h", "policy": {"mode": "Enforce", "limits": {"nodes": 9, "costPerHour": 100}},
+        "pools": [{"name": "p", "running": 2, "spec": {"provider": {"kind": "Simulated"}, "max": 4,
+            "price": {"perHour": 2}, "times": {"boot": "1m"}, "template": {"allocatable": {"cpu": "8", "memory": "32Gi"}}}}],
+        "workloads": [{"name": "w", "owner": "ReplicaSet", "requests": {"cpu": "7"}, "members": 2}],
+        "faults": [{"kind": "NodeHangs", "at": "10m", "share": "50%"}],
+    }));
+    assert_eq!(
+        score.get("pendingMax.w").map(|wait| wait < 300.0),
+        Some(true),
+        "{:?}",
+        score.get("pendingMax.w")
+    );
+    assert_eq!((score.adds, score.removals), (1, 1), "one more for the pods, and the dead one goes");
+}
+
+#[test]
 fn the_luck_of_one_workload_is_not_that_of_another() {
     let waits = |others: Value| {
         let mut spec = json!({

@@ -192,7 +192,11 @@ mod tests {
             assert_eq!(deadline, Span::from_mins(expected));
             history.note_missed_boot(&pool, kind, deadline);
         }
-        assert_eq!(history.boot_p95("cpu", kind), Some(Span::from_secs(40)), "what never joined took no time");
+        assert_eq!(
+            history.boot_p95("cpu", kind),
+            Some(Span::from_secs(40)),
+            "what never joined took no time"
+        );
         // One that joins tells how long it takes now: long, or as ever.
         let mut slower = history.clone();
         slower.note_boot(&pool, kind, Span::from_mins(25));

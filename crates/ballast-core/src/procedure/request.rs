@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::kube::Name;
 use crate::observation::{Instance, SourceError};
 use crate::policy::StopMode;
+use crate::units::Time;
 
 /// One request to one outside system. Every one is idempotent by identity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,6 +190,6 @@ pub struct LivePod {
     pub name: Name,
     /// Its identity.
     pub uid: Name,
-    /// Whether it is already on its way out.
-    pub leaving: bool,
+    /// Where it was told to go: until when. It is the `deletionTimestamp`, in which its grace is counted already.
+    pub gone_by: Option<Time>,
 }

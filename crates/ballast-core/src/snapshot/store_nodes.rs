@@ -287,13 +287,23 @@ impl Snapshot {
             let threshold = self.pools[pool as usize].spec.scale_down.utilisation.as_milli();
             let managed =
                 matches!(entry.state, BaseState::Ready | BaseState::NotReady | BaseState::CordonedByUs);
-            managed && entry.utilisation_milli() < threshold.max(1)
+            let is_light = entry.utilisation_milli() < threshold.max(1);
+            managed && (is_light || entry.state == BaseState::NotReady && self.is_deserted(entry))
         });
         if light {
             self.lightly_used.insert(slot)
         } else {
             self.lightly_used.remove(&slot)
         };
+    }
+
+    /// Whether all that could move was told to go. On a node that does not answer nobody confirms that it is gone: it uses
+    /// nothing any more, however much it asked for.
+    fn is_deserted(&self, node: &NodeEntry) -> bool {
+        node.pods.iter().map(|&pod| self.pod(pod)).all(|pod| {
+            let traits = &self.class(pod.class).traits;
+            pod.leaving || traits.daemon || traits.mirror
+        })
     }
 
     fn pool_of(&self, node: &Node) -> Option<u32> {

@@ -56,7 +56,8 @@ impl Oracle {
         let Some(node) = &machine.node else { return };
         let guests =
             machine.pods.iter().filter(|&&pod| !world.classes[world.pods[pod].class as usize].daemon);
-        let alive = guests.filter(|&&pod| world.pods[pod].life != Life::Lost).count();
+        let alive =
+            guests.filter(|&&pod| !matches!(world.pods[pod].life, Life::Lost | Life::Stranded)).count();
         if alive > 0 {
             self.breach(world, "I-1", format!("`{}` is stopped with {alive} pods on it", machine.name));
         }
@@ -179,7 +180,7 @@ impl Oracle {
         }
         let Some(at) = world.pod_of(uid) else { return };
         let pod = &world.pods[at];
-        if !pod.is_bound() || matches!(pod.life, Life::Leaving | Life::Lost) {
+        if !pod.is_bound() || matches!(pod.life, Life::Leaving | Life::Lost | Life::Stranded) {
             return;
         }
         let machine = &world.machines[pod.machine as usize];

@@ -48,7 +48,7 @@ impl Fault {
         let fields: &[&str] = match self.kind {
             FaultKind::StockOut => &["pool", "zone"],
             FaultKind::Quota => &["pool", "limit"],
-            FaultKind::NeverJoins => &["pool", "zone", "share"],
+            FaultKind::NeverJoins | FaultKind::NodeHangs => &["pool", "zone", "share"],
             FaultKind::LateJoins | FaultKind::SpotReclaim | FaultKind::NodeFlap => {
                 &["pool", "zone", "share", "span"]
             }
@@ -105,6 +105,8 @@ pub enum FaultKind {
     SpotReclaim,
     /// Nodes are not ready for `span`.
     NodeFlap,
+    /// Machines hang: their work stops and nobody answers on them any more, while the cloud says that they run.
+    NodeHangs,
     /// Requests to Kubernetes fail.
     ApiErrors,
     /// A view stands still.
@@ -146,6 +148,6 @@ impl FaultKind {
 
     /// Whether it happens at an instant instead of lasting.
     pub fn is_instant(self) -> bool {
-        matches!(self, Self::SpotReclaim | Self::NodeFlap | Self::ControllerCrash)
+        matches!(self, Self::SpotReclaim | Self::NodeFlap | Self::NodeHangs | Self::ControllerCrash)
     }
 }

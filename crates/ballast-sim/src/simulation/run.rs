@@ -148,7 +148,7 @@ impl Simulation {
             (fault.kind, fault.lasts, fault.span)
         };
         match kind {
-            FaultKind::SpotReclaim | FaultKind::NodeFlap => self.world.strike(fault),
+            FaultKind::SpotReclaim | FaultKind::NodeFlap | FaultKind::NodeHangs => self.world.strike(fault),
             FaultKind::ControllerCrash => self.crash(span.unwrap_or(Span::from_mins(1))),
             _ => {
                 self.world.faults.set(fault, true);

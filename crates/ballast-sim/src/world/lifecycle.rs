@@ -171,7 +171,7 @@ impl World {
                 self.meter.machine_idle(&self.kinds[host.kind as usize], false);
             }
         }
-        if host.power.is_on() {
+        if host.power.is_on() && !host.hangs {
             self.queue.plan(self.now + start_up, Event::PodStarted { pod, epoch });
         } else {
             // The scheduler does not know yet that nobody is there who could start it.
@@ -257,7 +257,12 @@ impl World {
         self.end_job(job);
     }
 
+    /// A job is done. What is left of it on machines that do not answer goes with it.
     fn end_job(&mut self, job: u32) {
+        for pod in self.jobs[job].pods.clone() {
+            self.release(pod);
+            self.remove_pod(pod);
+        }
         if let Some(entry) = self.jobs.remove(job) {
             self.meter.job_ended(self.now.since(entry.created));
         }
@@ -267,7 +272,7 @@ impl World {
     pub(crate) fn tell_to_leave(&mut self, pod: u32) {
         let entry = &self.pods[pod];
         let (class, job, life) = (entry.class, entry.job, entry.life);
-        if matches!(life, Life::Leaving | Life::Lost) {
+        if matches!(life, Life::Leaving | Life::Lost | Life::Stranded) {
             return;
         }
         if life == Life::Waiting {
@@ -287,6 +292,15 @@ impl World {
         self.touch_pod(pod);
         if self.classes[class as usize].owner == Owner::ReplicaSet {
             let work_left = self.pods[pod].work_left;
+            self.make_up_for_one(job, work_left);
+        }
+    }
+
+    /// A controller makes a pod where it has fewer than it should.
+    fn make_up_for_one(&mut self, job: u32, work_left: Option<Span>) {
+        let entry = &self.jobs[job];
+        let kept = entry.pods.iter().filter(|&&pod| !self.pods[pod].is_told_to_leave()).count();
+        if kept + (entry.ended as usize) < entry.members as usize {
             self.make_pod(job, work_left);
         }
     }
@@ -315,28 +329,46 @@ impl World {
     /// A pod that was told to leave is gone; its controller makes it anew.
     pub(crate) fn pod_gone(&mut self, pod: u32, epoch: u32) {
         let Some(entry) = self.pods.get(pod) else { return };
-        if entry.epoch != epoch || !matches!(entry.life, Life::Leaving | Life::Lost) {
+        if entry.epoch != epoch || !matches!(entry.life, Life::Leaving | Life::Lost | Life::Stranded) {
             return;
         }
         let (job, class, work_left) = (entry.job, entry.class, entry.work_left);
         self.release(pod);
         self.remove_pod(pod);
         let owner = self.classes[class as usize].owner;
-        let missing =
-            self.jobs[job].pods.len() + (self.jobs[job].ended as usize) < self.jobs[job].members as usize;
         if self.classes[class as usize].daemon || owner == Owner::None {
             if self.jobs[job].pods.is_empty() {
                 self.jobs.remove(job);
             }
-        } else if missing {
-            self.make_pod(job, work_left);
+        } else {
+            self.make_up_for_one(job, work_left);
         }
     }
 
-    /// The machine of a pod is off: its work stops, but nobody knows yet.
+    /// The control plane tells a pod to leave whose machine does not answer. Its controller makes another; the object stays
+    /// until the machine is back, or its node is gone.
+    pub(crate) fn strand(&mut self, pod: u32) {
+        let entry = &self.pods[pod];
+        let (class, job) = (entry.class, entry.job);
+        // Daemons tolerate that their node does not answer.
+        if entry.life == Life::Stranded || self.classes[class as usize].daemon {
+            return;
+        }
+        self.pod_lost(pod);
+        let entry = &mut self.pods[pod];
+        entry.life = Life::Stranded;
+        entry.since = self.now;
+        let work_left = entry.work_left;
+        self.touch_pod(pod);
+        if self.classes[class as usize].owner != Owner::None {
+            self.make_up_for_one(job, work_left);
+        }
+    }
+
+    /// The machine of a pod does not answer any more: its work stops, but nobody knows yet.
     pub(crate) fn pod_lost(&mut self, pod: u32) {
         match self.pods[pod].life {
-            Life::Lost => return,
+            Life::Lost | Life::Stranded => return,
             Life::Leaving => {}
             _ => self.interrupt(pod),
         }
@@ -420,5 +452,5 @@ fn kept_and_lost(worked: Span, checkpoint: Option<Span>) -> (Span, Span) {
 
 /// Until when a pod that was told to leave may stay.
 pub(crate) fn leaves_at(pod: &Pod, grace: Span) -> Option<Time> {
-    (pod.life == Life::Leaving).then(|| pod.since + grace)
+    pod.is_told_to_leave().then(|| pod.since + grace)
 }

@@ -241,6 +241,8 @@ pub(crate) struct Machine {
     pub(crate) dirty: bool,
     /// Its cloud has said that it will take it back.
     pub(crate) doomed: bool,
+    /// It is on and answers nobody, until it is started anew.
+    pub(crate) hangs: bool,
 }
 
 impl Machine {
@@ -267,6 +269,7 @@ impl Machine {
             was_used: false,
             dirty: false,
             doomed: false,
+            hangs: false,
         }
     }
 

@@ -243,6 +243,7 @@ impl World {
         for machine in machines {
             match fault.kind {
                 FaultKind::SpotReclaim => self.give_notice(machine, fault.span.unwrap_or(NOTICE)),
+                FaultKind::NodeHangs => self.hang(machine),
                 _ => self.flap(machine, fault.span.unwrap_or(Span::from_mins(1))),
             }
         }

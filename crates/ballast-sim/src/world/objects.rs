@@ -38,8 +38,8 @@ impl World {
         let phase = match entry.life {
             Life::Waiting | Life::Starting => Phase::Pending,
             Life::Running => Phase::Running,
-            Life::Leaving | Life::Lost if entry.ran => Phase::Running,
-            Life::Leaving | Life::Lost => Phase::Pending,
+            Life::Leaving | Life::Lost | Life::Stranded if entry.ran => Phase::Running,
+            Life::Leaving | Life::Lost | Life::Stranded => Phase::Pending,
         };
         let conditions = if entry.unschedulable { vec![self.unschedulable.clone()] } else { Vec::new() };
         let node_name = match entry.life {

@@ -18,8 +18,10 @@ pub(crate) enum Life {
     Running,
     /// It was told to leave and has some grace.
     Leaving,
-    /// Its machine is off; the control plane does not know yet.
+    /// Its machine does not answer; the control plane does not know yet.
     Lost,
+    /// Its machine does not answer, and the control plane told it to leave: nobody confirms that it is gone.
+    Stranded,
 }
 
 /// A pod.
@@ -60,6 +62,11 @@ pub(crate) struct Pod {
 }
 
 impl Pod {
+    /// Whether it was told to leave, so that its controller does not count it any more.
+    pub(crate) fn is_told_to_leave(&self) -> bool {
+        matches!(self.life, Life::Leaving | Life::Stranded)
+    }
+
     /// Whether it is on a machine.
     pub(crate) fn is_bound(&self) -> bool {
         self.life != Life::Waiting

@@ -59,6 +59,7 @@ impl World {
         entry.was_used = false;
         entry.has_been_whole = false;
         entry.doomed = false;
+        entry.hangs = false;
         let (epoch, kind) = (entry.epoch, &self.kinds[entry.kind as usize]);
         let pool = &self.pools[kind.pool as usize];
         self.meter.added(kind.pool, self.now);
@@ -80,7 +81,7 @@ impl World {
         }
         if entry.power == Power::Starting {
             self.set_power(machine, Power::Running);
-        } else if entry.power == Power::Running {
+        } else if entry.power == Power::Running && !entry.hangs {
             self.set_ready(machine, Ready::Yes);
         }
     }
@@ -242,13 +243,16 @@ impl World {
         }
     }
 
-    /// The control plane gives up the pods of a node that does not answer.
+    /// The control plane tells the pods of a node that does not answer to leave.
     pub(crate) fn pods_lost(&mut self, machine: u32, silence: u32) {
         if self.machines[machine as usize].silence == silence {
-            self.give_up_pods(machine);
+            for pod in self.machines[machine as usize].pods.clone() {
+                self.strand(pod);
+            }
         }
     }
 
+    /// Nothing of what was on a machine is there any more: its kubelet is new, or its node is gone.
     fn give_up_pods(&mut self, machine: u32) {
         for pod in self.machines[machine as usize].pods.clone() {
             self.pod_lost(pod);
@@ -304,6 +308,21 @@ impl World {
         self.set_power(machine, Power::Stopping(for_good));
         let epoch = self.machines[machine as usize].epoch;
         self.machine_down(machine, epoch);
+    }
+
+    /// A machine hangs: its work stops, its kubelet says nothing any more, and its cloud says that it runs.
+    pub(crate) fn hang(&mut self, machine: u32) {
+        let entry = &mut self.machines[machine as usize];
+        if entry.node.is_none() || entry.hangs {
+            return;
+        }
+        entry.hangs = true;
+        entry.silence += 1;
+        let silence = entry.silence;
+        for pod in entry.pods.clone() {
+            self.pod_lost(pod);
+        }
+        self.queue.plan(self.now + UNKNOWN_AFTER, Event::NodeLost { machine, silence });
     }
 
     /// A node is not ready for a while; what runs there goes on.

@@ -7,6 +7,7 @@ use ballast_core::procedure::{LiveNode, LivePod, Reply, Request};
 use ballast_core::units::Span;
 
 use super::World;
+use super::lifecycle::leaves_at;
 use super::machine::{NONE, Power};
 use super::pod::Life;
 use super::queue::Event;
@@ -174,7 +175,7 @@ impl World {
                 namespace: self.classes[pod.class as usize].namespace.clone(),
                 name: pod.name.clone(),
                 uid: pod.uid.clone(),
-                leaving: pod.life == Life::Leaving,
+                gone_by: leaves_at(pod, self.classes[pod.class as usize].grace),
             }
         });
         Reply::Node(LiveNode {
@@ -247,7 +248,7 @@ impl World {
             return failed(ErrorClass::NotFound, format!("no pod `{namespace}/{name}` of this identity"));
         };
         let entry = &self.pods[pod];
-        if matches!(entry.life, Life::Leaving | Life::Lost) {
+        if matches!(entry.life, Life::Leaving | Life::Lost | Life::Stranded) {
             return Reply::Done;
         }
         let budgets = &self.classes[entry.class as usize].budgets;

@@ -231,7 +231,7 @@ impl World {
             namespace: pod.metadata.namespace.clone(),
             name: pod.metadata.name.clone(),
             uid: pod.metadata.uid.clone(),
-            leaving: false,
+            gone_by: pod.metadata.deletion_timestamp,
         });
         Some(LiveNode {
             name: name.clone(),

@@ -156,7 +156,8 @@ fn a_start_that_never_joins_ends_at_its_deadline() {
 #[test]
 fn a_drain_goes_through() {
     let both = LiveNode { pods: vec![a_pod("p1"), a_pod("p2")], ..a_node() };
-    let leaving = LiveNode { pods: vec![LivePod { leaving: true, ..a_pod("p2") }], ..a_node() };
+    let leaving =
+        LiveNode { pods: vec![LivePod { gone_by: Some(Time::FAR_FUTURE), ..a_pod("p2") }], ..a_node() };
     let replies = [
         Reply::Done,
         Reply::Node(both.clone()),
@@ -194,6 +195,22 @@ fn a_drain_goes_through() {
         stop(&waits, &replies),
         "cordon read-node evict(pod-p2) … read-node … read-node persist read-node stop(Deallocate)"
     );
+}
+
+#[test]
+fn pods_that_nobody_will_ever_confirm_gone_are_not_waited_for() {
+    let stranded = |since: Span| {
+        let pod = LivePod { gone_by: Some(START - since), ..a_pod("p1") };
+        Reply::Node(LiveNode { pods: vec![pod], ready: false, ..a_node() })
+    };
+    let long = Span::from_secs(31);
+    let replies = [Reply::Done, stranded(long), Reply::Done, stranded(long), Reply::Done, off()];
+    assert_eq!(
+        stop(&a_removal(LONG), &replies),
+        "cordon read-node persist read-node stop(Deallocate) … read-instance Stopped"
+    );
+    let replies = [Reply::Done, stranded(Span::from_secs(20)), Reply::Node(a_node())];
+    assert_eq!(stop(&a_removal(LONG), &replies), "cordon read-node … read-node persist");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::procedure::{GaveUp, LiveNode, Next, Receipt, Reply, Request, VmStop};
 use crate::units::{Span, Time};
 
 use super::explore::{Watched, explore};
-use super::{MARK, a_release, a_removal, replies};
+use super::{MARK, a_release, a_removal, is_empty, replies};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Watch {
@@ -73,10 +73,10 @@ impl Watch {
         let ours = (self.kind == Kind::Release || &*node.uid == "u1")
             && (&*node.mark == MARK || self.kind == Kind::Release && !node.mark.is_empty());
         let joined = self.kind == Kind::Release && node.ready;
-        self.empty = ours && node.unschedulable && node.pods.is_empty() && !joined;
+        self.empty = ours && node.unschedulable && is_empty(node) && !joined;
         self.pods.clear();
         if !self.undone {
-            let staying = node.pods.iter().filter(|pod| !pod.leaving);
+            let staying = node.pods.iter().filter(|pod| pod.gone_by.is_none());
             self.pods.extend(staying.map(|pod| pod.uid.clone()));
         }
         if self.cordon.as_ref().is_some_and(|(uid, mark)| *uid != node.uid || *mark != node.mark) {

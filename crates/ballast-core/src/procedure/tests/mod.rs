@@ -68,7 +68,12 @@ pub(super) fn a_node() -> LiveNode {
 }
 
 pub(super) fn a_pod(uid: &str) -> LivePod {
-    LivePod { namespace: "ns".into(), name: format!("pod-{uid}").into(), uid: uid.into(), leaving: false }
+    LivePod { namespace: "ns".into(), name: format!("pod-{uid}").into(), uid: uid.into(), gone_by: None }
+}
+
+/// Whether nothing is on a node but what should have been gone at the beginning of time.
+pub(super) fn is_empty(node: &LiveNode) -> bool {
+    node.pods.iter().all(|pod| pod.gone_by == Some(Time::ZERO))
 }
 
 pub(super) fn a_launch(kind: LaunchKind, deadline: Span) -> Launch {
@@ -131,12 +136,14 @@ pub(super) fn replies() -> Vec<Reply> {
         token: "other".into(),
         ..an_instance("other", InstanceState::Stopped)
     }));
-    let leaving = LivePod { leaving: true, ..a_pod("p9") };
+    let leaving = LivePod { gone_by: Some(Time::FAR_FUTURE), ..a_pod("p9") };
+    let stranded = LivePod { gone_by: Some(Time::ZERO), ..a_pod("p9") };
     let nodes = [
         a_node(),
         LiveNode { ready: false, ..a_node() },
         LiveNode { pods: vec![a_pod("p1"), a_pod("p2")], ..a_node() },
         LiveNode { pods: vec![leaving], ready: false, ..a_node() },
+        LiveNode { pods: vec![stranded], ready: false, ..a_node() },
         LiveNode { pods: vec![a_pod("p1"), a_pod("stranger")], ..a_node() },
         LiveNode { unschedulable: false, ..a_node() },
         LiveNode { mark: "".into(), ..a_node() },

@@ -6,7 +6,7 @@ use crate::memory::{LaunchKind, Removal};
 use crate::procedure::{Next, Reply, Request, VmStart, VmStop};
 use crate::units::{Span, Time};
 
-use super::{START, a_launch, a_removal, replies};
+use super::{START, a_launch, a_removal, is_empty, replies};
 
 const DEADLINE: Span = Span::from_mins(10);
 
@@ -50,7 +50,7 @@ proptest! {
         let machine = VmStop::begin(&"n1".into(), &removal);
         let ended = drive(machine, VmStop::step, &rows, |request, last| {
             if let Request::StopInstance { .. } = request {
-                assert!(matches!(last, Some(Reply::Node(node)) if node.pods.is_empty() && &*node.mark == "stop-7"));
+                assert!(matches!(last, Some(Reply::Node(node)) if is_empty(node) && &*node.mark == "stop-7"));
             }
         });
         prop_assert!(ended < START + DEADLINE + Span::from_mins(40));

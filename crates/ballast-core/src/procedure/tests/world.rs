@@ -73,7 +73,9 @@ impl World {
             Request::Evict { uid, .. } => {
                 self.evictions += 1;
                 for pod in self.node.iter_mut().flat_map(|node| &mut node.pods) {
-                    pod.leaving |= pod.uid == *uid;
+                    if pod.uid == *uid {
+                        pod.gone_by = Some(Time::FAR_FUTURE);
+                    }
                 }
                 Reply::Done
             }
@@ -97,7 +99,7 @@ impl World {
     /// Time passes: pods that were told to leave do, machines come up and go down.
     fn passes(&mut self) {
         if let Some(node) = &mut self.node {
-            node.pods.retain(|pod| !pod.leaving);
+            node.pods.retain(|pod| pod.gone_by.is_none());
         }
         match self.instance {
             Some(InstanceState::Starting) => self.instance = Some(InstanceState::Running),

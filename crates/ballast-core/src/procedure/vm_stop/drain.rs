@@ -1,7 +1,7 @@
 //! The way to an empty node: find, cordon, check, evict.
 
 use crate::observation::{ErrorClass, InstanceState, SourceError};
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 use super::super::{GaveUp, LiveNode, LivePod, Next, Receipt, Reply};
 use super::{Phase, Seen, VmStop};
@@ -11,6 +11,16 @@ const CORDONS_MAX: u32 = 6;
 /// How often in a row, some seconds apart, an instance that may have been made must be missing to count as never made:
 /// what was made a moment ago is not in every answer.
 const MISSES_MAX: u32 = 4;
+
+/// How long after it should be gone a pod is still waited for: a kubelet that is well confirms within seconds. Nobody confirms
+/// for one that is not, and an object that a finalizer keeps has no container any more.
+const CONFIRMED_WITHIN: Span = Span::from_secs(30);
+
+/// The pods of a node that are waited for.
+pub(super) fn still_there(now: Time, node: &LiveNode) -> Vec<&LivePod> {
+    let is_over = |pod: &&LivePod| pod.gone_by.is_some_and(|by| now > by + CONFIRMED_WITHIN);
+    node.pods.iter().filter(|pod| !is_over(pod)).collect()
+}
 
 impl VmStop {
     pub(super) fn found(&mut self, now: Time, reply: &Reply) -> Next {
@@ -101,14 +111,15 @@ impl VmStop {
     }
 
     fn pods_seen(&mut self, now: Time, node: &LiveNode) -> Next {
-        if !self.waits && (node.pods.len() as u32) < self.pods {
+        let pods = still_there(now, node);
+        if !self.waits && (pods.len() as u32) < self.pods {
             self.pace.reset();
         }
-        self.pods = node.pods.len() as u32;
-        if node.pods.is_empty() {
+        self.pods = pods.len() as u32;
+        if pods.is_empty() {
             return self.on(now, Phase::Persist);
         }
-        let staying = node.pods.iter().filter(|pod| !pod.leaving);
+        let staying = pods.into_iter().filter(|pod| pod.gone_by.is_none());
         let (moved, others): (Vec<&LivePod>, Vec<&LivePod>) =
             staying.partition(|pod| self.displaces.contains(&pod.uid));
         if !others.is_empty() && !self.waits {
