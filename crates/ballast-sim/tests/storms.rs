@@ -40,7 +40,7 @@ fn fault(stream: &mut ballast_sim::random::Stream) -> Value {
             json!({"kind": shrunk, "at": at, "for": lasts,
             "view": view})
         }
-        14 => json!({"kind": "NodeHangs", "at": at, "share": share}),
+        14 => json!({"kind": "NodeHangs", "at": at, "share": share, "span": lasts}),
         _ => json!({"kind": "ControllerCrash", "at": at, "span": span}),
     }
 }

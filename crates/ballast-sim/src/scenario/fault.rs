@@ -37,7 +37,8 @@ pub struct Fault {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// The length that the kind speaks of: the notice of `SpotReclaim` (default 2 minutes), the time down of `NodeFlap` and
-    /// `ControllerCrash` (default 1 minute), the delay of `LateJoins` and `StateLag` (default 10 minutes).
+    /// `ControllerCrash` (default 1 minute), the delay of `LateJoins` and `StateLag` (default 10 minutes), the time until
+    /// somebody resets what `NodeHangs` befell (default never).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Span>,
 }
@@ -48,8 +49,8 @@ impl Fault {
         let fields: &[&str] = match self.kind {
             FaultKind::StockOut => &["pool", "zone"],
             FaultKind::Quota => &["pool", "limit"],
-            FaultKind::NeverJoins | FaultKind::NodeHangs => &["pool", "zone", "share"],
-            FaultKind::LateJoins | FaultKind::SpotReclaim | FaultKind::NodeFlap => {
+            FaultKind::NeverJoins => &["pool", "zone", "share"],
+            FaultKind::LateJoins | FaultKind::SpotReclaim | FaultKind::NodeFlap | FaultKind::NodeHangs => {
                 &["pool", "zone", "share", "span"]
             }
             FaultKind::CloudErrors => &["pool", "class", "share"],
@@ -106,6 +107,7 @@ pub enum FaultKind {
     /// Nodes are not ready for `span`.
     NodeFlap,
     /// Machines hang: their work stops and nobody answers on them any more, while the cloud says that they run.
+    /// After `span` somebody resets them.
     NodeHangs,
     /// Requests to Kubernetes fail.
     ApiErrors,

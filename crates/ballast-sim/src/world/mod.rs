@@ -157,6 +157,7 @@ impl World {
             Event::NodeLost { machine, silence } => self.node_lost(machine, silence),
             Event::PodsLost { machine, silence } => self.pods_lost(machine, silence),
             Event::NodeBack { machine, epoch } => self.node_back(machine, epoch),
+            Event::Reset { machine, epoch } => self.reset(machine, epoch),
             Event::Noticed { machine, epoch } => self.noticed(machine, epoch),
             Event::Reclaimed { machine, epoch } => self.reclaimed(machine, epoch),
             other => return Some(other),
@@ -243,7 +244,7 @@ impl World {
         for machine in machines {
             match fault.kind {
                 FaultKind::SpotReclaim => self.give_notice(machine, fault.span.unwrap_or(NOTICE)),
-                FaultKind::NodeHangs => self.hang(machine),
+                FaultKind::NodeHangs => self.hang(machine, fault.span),
                 _ => self.flap(machine, fault.span.unwrap_or(Span::from_mins(1))),
             }
         }

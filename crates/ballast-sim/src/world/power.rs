@@ -310,19 +310,35 @@ impl World {
         self.machine_down(machine, epoch);
     }
 
-    /// A machine hangs: its work stops, its kubelet says nothing any more, and its cloud says that it runs.
-    pub(crate) fn hang(&mut self, machine: u32) {
+    /// A machine hangs: its work stops, its kubelet says nothing any more, and its cloud says that it runs. Somebody may reset
+    /// it in the end.
+    pub(crate) fn hang(&mut self, machine: u32, reset_after: Option<Span>) {
         let entry = &mut self.machines[machine as usize];
         if entry.node.is_none() || entry.hangs {
             return;
         }
         entry.hangs = true;
         entry.silence += 1;
-        let silence = entry.silence;
+        let (silence, epoch) = (entry.silence, entry.epoch);
         for pod in entry.pods.clone() {
             self.pod_lost(pod);
         }
         self.queue.plan(self.now + UNKNOWN_AFTER, Event::NodeLost { machine, silence });
+        if let Some(after) = reset_after {
+            self.queue.plan(self.now + after, Event::Reset { machine, epoch });
+        }
+    }
+
+    /// Somebody has reset a machine that hung.
+    pub(crate) fn reset(&mut self, machine: u32, epoch: u32) {
+        let entry = &mut self.machines[machine as usize];
+        if entry.epoch != epoch {
+            return;
+        }
+        entry.hangs = false;
+        self.give_up_pods(machine);
+        self.join(machine);
+        self.devices_up(machine, epoch);
     }
 
     /// A node is not ready for a while; what runs there goes on.

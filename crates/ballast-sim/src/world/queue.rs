@@ -88,6 +88,13 @@ pub(crate) enum Event {
         /// Void if the machine's epoch is another.
         epoch: u32,
     },
+    /// Somebody has reset a machine that hung.
+    Reset {
+        /// The machine.
+        machine: u32,
+        /// Void if the machine's epoch is another.
+        epoch: u32,
+    },
     /// The cloud says that it will take a machine back.
     Noticed {
         /// The machine.
