@@ -15,6 +15,9 @@ use crate::kube::Name;
 use crate::units::Time;
 
 /// What one source said at one instant.
+///
+/// Changes are told on top of a complete list. After an error, and after any gap in a watch, whoever observes lists anew: until
+/// then changes are taken in, but what was missed in between is not known, and neither is the source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// Who was asked.

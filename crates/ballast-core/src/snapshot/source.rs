@@ -36,11 +36,13 @@ impl SourceState {
         true
     }
 
-    /// Notes changes on top of the last list.
+    /// Notes changes on top of the last list. Where there is none, or it failed since, nobody knows what is missing: only a
+    /// list makes it good again.
     pub fn changed(&mut self, at: Time, len: usize) {
-        self.good_at = Some(at);
-        self.error = None;
-        self.len = len;
+        if self.good_at.is_some() && self.error.is_none() {
+            self.good_at = Some(at);
+            self.len = len;
+        }
     }
 
     /// What is wrong with it now.
@@ -68,6 +70,7 @@ fn shrinks_much(from: usize, to: usize, max_shrink: Share) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observation::ErrorClass;
 
     #[test]
     fn what_is_suddenly_shorter_needs_a_second_look_that_agrees() {
@@ -85,6 +88,22 @@ mod tests {
             let told: Vec<bool> = lists.iter().map(|&len| state.believes(len, Time::ZERO, half)).collect();
             assert_eq!(told, believed, "{lists:?}");
         }
+    }
+
+    #[test]
+    fn changes_alone_make_no_source_good() {
+        let (at, age) = (Time::from_secs(1000), Span::from_mins(2));
+        let mut never_listed = SourceState::default();
+        never_listed.changed(at, 1);
+        assert_eq!(never_listed.trouble(at, age), Some(SourceTrouble::NotSynced));
+        let mut failed = SourceState::default();
+        failed.believes(10, at, Share::percent(50));
+        failed.error = Some(SourceError { class: ErrorClass::Transient, message: "said the test".into() });
+        failed.changed(at, 11);
+        assert_eq!(failed.trouble(at, age), Some(SourceTrouble::Failed(ErrorClass::Transient)));
+        failed.believes(10, at, Share::percent(50));
+        failed.changed(at, 11);
+        assert_eq!((failed.trouble(at, age), failed.len), (None, 11));
     }
 
     #[test]
