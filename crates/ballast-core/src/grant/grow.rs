@@ -229,16 +229,26 @@ impl Growth<'_, '_, '_> {
                 && (choice.creatable || !choice.stopped.is_empty())
                 && self.rooms.allowance(choice.pool as usize).0 > 0
         };
-        (0..self.choices.len()).filter(open).min_by(|&a, &b| self.compare(trials, a, b))
+        // Choices of one strategy are held against each other by it, the best of each strategy by price.
+        let mut best: [Option<usize>; 3] = [None; 3];
+        for at in (0..self.choices.len()).filter(open) {
+            let strategy = self.choices[at].strategy;
+            let best = &mut best[strategy as usize];
+            *best = Some(best.map_or(at, |best| match self.compare(trials, best, at, strategy) {
+                Ordering::Greater => at,
+                _ => best,
+            }));
+        }
+        best.into_iter().flatten().min_by(|&a, &b| self.compare(trials, a, b, Strategy::Price))
     }
 
-    fn compare(&self, trials: &[Option<Trial>], a: usize, b: usize) -> Ordering {
+    fn compare(&self, trials: &[Option<Trial>], a: usize, b: usize, strategy: Strategy) -> Ordering {
         let (one, other) = (&self.choices[a], &self.choices[b]);
         let (Some(trial), Some(other_trial)) = (&trials[a], &trials[b]) else { return Ordering::Equal };
         let by_price = || trial.efficiency.total_cmp(&other_trial.efficiency);
         let by_waste = || trial.waste.total_cmp(&other_trial.waste);
         let by_priority = || other.priority.cmp(&one.priority);
-        let by_strategy = match one.strategy {
+        let by_strategy = match strategy {
             Strategy::Price => by_price(),
             Strategy::LeastWaste => by_waste().then_with(by_price),
             Strategy::Priority => by_priority().then_with(by_price),

@@ -164,7 +164,8 @@ pub enum StopMode {
     Delete,
 }
 
-/// How a pool is chosen when several could serve.
+/// How a pool is chosen when several could serve. Pools of one strategy are held against each other by it; between the best of
+/// each strategy the price decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Strategy {

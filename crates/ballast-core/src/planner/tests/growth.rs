@@ -192,3 +192,27 @@ fn a_new_instance_gets_a_name_that_nobody_has() {
     cluster.pending("web-2", &[("cpu", "4")]);
     assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::CreateInstance, "cpu-2".to_owned())]);
 }
+
+#[test]
+fn which_pool_is_chosen_does_not_depend_on_its_name() {
+    use crate::policy::Strategy;
+    // Cheap by price, the others by priority or waste: pools of one strategy by it, then the best of each by price.
+    let pools = [
+        (Strategy::Price, 0, 2.0),
+        (Strategy::Priority, 10, 3.0),
+        (Strategy::Priority, 5, 1.0),
+        (Strategy::LeastWaste, 0, 2.5),
+    ];
+    for first in 0..pools.len() {
+        let mut cluster = Cluster::new();
+        for at in 0..pools.len() {
+            let (strategy, priority, price) = pools[(first + at) % pools.len()];
+            let pool = cluster.pool(&format!("pool-{at}"), a_pool(&SMALL, 10, price));
+            (pool.strategy, pool.priority) = (strategy, priority);
+        }
+        cluster.pending("web-1", &[("cpu", "4")]);
+        let chosen = checked(&mut cluster).actions[0].target.pool.clone();
+        let price = cluster.pools[&chosen].price.per_hour.expect("it has one");
+        assert_eq!(price, crate::units::Money::from_f64(2.0).expect("it is one"), "{chosen}");
+    }
+}
