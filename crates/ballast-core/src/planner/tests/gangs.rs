@@ -90,3 +90,20 @@ fn a_gang_waits_for_its_members() {
     assert_eq!(plan.actions, []);
     assert_eq!(plan.report.waiting[0].on, WaitingOn::Gang { present: 1, needed: 3 });
 }
+
+#[test]
+fn members_behind_a_gate_are_not_there_yet() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    a_waiting_gang(&mut cluster, 4);
+    let gate = |pod: &mut crate::kube::Pod, gates: Vec<crate::kube::SchedulingGate>| {
+        crate::fixtures::with_spec(pod, |spec| spec.scheduling_gates = gates);
+    };
+    cluster.pods[..2].iter_mut().for_each(|pod| gate(pod, vec![Default::default()]));
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, []);
+    let waits = WaitingOn::Gang { present: 2, needed: 4 };
+    assert!(plan.report.waiting.iter().any(|waiting| waiting.on == waits), "{:?}", plan.report.waiting);
+    cluster.pods.iter_mut().for_each(|pod| gate(pod, Vec::new()));
+    assert_eq!(made(&checked(&mut cluster), "cpu"), 4);
+}

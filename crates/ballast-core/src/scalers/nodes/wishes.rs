@@ -40,6 +40,8 @@ pub(crate) struct GangState {
     pub bound: u32,
     /// Members that wait.
     pub pending: u32,
+    /// Members that wait behind a gate.
+    pub gated: u32,
 }
 
 /// What a wish is made of.
@@ -65,8 +67,7 @@ impl NodeWishes {
         all.waiting_gangs.extend(gangs.keys().map(Gang::key));
         for queue in in_order(snapshot) {
             let class = snapshot.class(queue.slot);
-            // A gate is part of the spec, and so of the class.
-            let gated = if class.key.spec.scheduling_gates.is_empty() { 0 } else { queue.waiting };
+            let gated = if is_gated(class) { queue.waiting } else { 0 };
             let count = queue.waiting - gated;
             let subject = subject_of(class, queue.first, count.max(1));
             if gated > 0 {
@@ -264,6 +265,11 @@ fn priority_of(snapshot: &Snapshot, class: &Class) -> i32 {
     snapshot.policy.priorities.iter().find(applies).map_or(class.priority, |rule| rule.priority)
 }
 
+/// Whether pods of a class wait behind a gate. A gate is part of the spec, and so of the class.
+fn is_gated(class: &Class) -> bool {
+    !class.key.spec.scheduling_gates.is_empty()
+}
+
 /// Gangs with members that wait.
 fn gangs(snapshot: &Snapshot) -> BTreeMap<Gang, GangState> {
     let mut gangs: BTreeMap<Gang, GangState> = BTreeMap::new();
@@ -272,13 +278,14 @@ fn gangs(snapshot: &Snapshot) -> BTreeMap<Gang, GangState> {
     }
     for &slot in &snapshot.in_gangs {
         let Some(gang) = &snapshot.class(slot).gang else { continue };
-        let pending = snapshot.pending.get(&slot).map_or(0, |queue| queue.len() as u32);
-        let state =
-            gangs.entry(gang.clone()).or_insert(GangState { gang: gang.clone(), bound: 0, pending: 0 });
-        state.pending += pending;
-        state.bound += snapshot.class_keys.users(slot) - pending;
+        let waiting = snapshot.pending.get(&slot).map_or(0, |queue| queue.len() as u32);
+        let new = GangState { gang: gang.clone(), bound: 0, pending: 0, gated: 0 };
+        let state = gangs.entry(gang.clone()).or_insert(new);
+        // Behind a gate a member is not there yet: the scheduler will not look at it.
+        *(if is_gated(snapshot.class(slot)) { &mut state.gated } else { &mut state.pending }) += waiting;
+        state.bound += snapshot.class_keys.users(slot) - waiting;
     }
-    gangs.retain(|_, state| state.pending > 0);
+    gangs.retain(|_, state| state.pending + state.gated > 0);
     gangs
 }
 
