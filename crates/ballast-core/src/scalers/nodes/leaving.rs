@@ -3,22 +3,24 @@
 use std::collections::BTreeMap;
 
 use crate::grant::{Bins, Need, Tier};
-use crate::memory::Memory;
+use crate::memory::{Memory, Removal};
 use crate::snapshot::Snapshot;
 
 /// Pods that have not left yet the nodes that are being emptied: the node's place in the order of names, and the pods.
 pub(crate) fn still_to_leave(snapshot: &Snapshot, memory: &Memory) -> Vec<(usize, Vec<u32>)> {
-    let emptied = memory.ledger.removals.iter().filter(|(_, removal)| !removal.waits && !removal.release);
-    let nodes = emptied.filter_map(|(name, _)| snapshot.node_slots.get(name));
-    let pods = |&slot: &u32| {
+    let emptied = memory.ledger.removals.iter().filter(|(_, removal)| !removal.release);
+    let nodes = emptied.filter_map(|(name, removal)| Some((removal, *snapshot.node_slots.get(name)?)));
+    let pods = |(removal, slot): (&Removal, u32)| {
         let stays = |&pod: &u32| {
-            let traits = &snapshot.class(snapshot.pod(pod).class).traits;
-            traits.daemon || traits.mirror || snapshot.pod(pod).leaving
+            let pod = snapshot.pod(pod);
+            let traits = &snapshot.class(pod.class).traits;
+            let runs_to_its_end = removal.waits && !removal.displaces.contains(&pod.uid);
+            traits.daemon || traits.mirror || pod.leaving || runs_to_its_end
         };
         let pods = snapshot.node(slot).pods.iter().copied().filter(|pod| !stays(pod)).collect();
         (snapshot.rank(slot) as usize, pods)
     };
-    let is_there = |slot: &&u32| snapshot.node(**slot).node.is_some();
+    let is_there = |(_, slot): &(&Removal, u32)| snapshot.node(*slot).node.is_some();
     nodes.filter(is_there).map(pods).filter(|(_, pods): &(usize, Vec<u32>)| !pods.is_empty()).collect()
 }
 
