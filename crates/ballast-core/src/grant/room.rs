@@ -60,13 +60,14 @@ pub(crate) struct Room {
 }
 
 impl Rooms {
-    /// What may grow now.
-    pub(crate) fn new(snapshot: &Snapshot, memory: &Memory, now: Time) -> Self {
+    /// What may grow now, given how many nodes of each pool are on their way up.
+    pub(crate) fn new(snapshot: &Snapshot, memory: &Memory, now: Time, starting: &[u32]) -> Self {
         let policy = &*snapshot.policy;
         let prices = snapshot.pools.iter().filter_map(|pool| pool.spec.price.per_hour);
         let dearest = prices.max().unwrap_or(Money::from_micros(1_000_000));
-        let pools: Vec<Room> =
-            snapshot.pools.iter().map(|pool| Room::new(pool, snapshot, memory, now, dearest)).collect();
+        let pools = snapshot.pools.iter().zip(starting);
+        let pools = pools.map(|(pool, &starting)| Room::new(pool, snapshot, memory, now, dearest, starting));
+        let pools: Vec<Room> = pools.collect();
         let managed: i64 = pools.iter().map(|room| i64::from(room.size)).sum();
         let of_all = |each: &dyn Fn(&Room) -> i64| {
             let of_pools = pools.iter().map(|room| i64::from(room.size).saturating_mul(each(room)));
@@ -159,7 +160,14 @@ impl Rooms {
 }
 
 impl Room {
-    fn new(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory, now: Time, dearest: Money) -> Self {
+    fn new(
+        pool: &PoolEntry,
+        snapshot: &Snapshot,
+        memory: &Memory,
+        now: Time,
+        dearest: Money,
+        starting: u32,
+    ) -> Self {
         let spec = &pool.spec;
         let counts = &pool.counts;
         let ready = counts.of(BaseState::Ready);
@@ -177,7 +185,6 @@ impl Room {
             Some(node) => node.state != BaseState::Stopped,
             None => pool.state_of(id, name).is_some_and(|state| state != InstanceState::Stopped),
         };
-        let rising = launches.clone().count() as u32;
         let under_way = launches.map(|(name, launch)| (name, &launch.provider_id));
         let under_way = under_way.chain(removals.map(|(name, removal)| (name, &removal.provider_id)));
         let unseen = under_way.filter(|machine| !is_seen(machine)).count() as u32;
@@ -185,7 +192,6 @@ impl Room {
             pool.stopped.iter().filter(|id| !launching(&pool.instances[*id].name)).cloned().collect();
         let (min, max) = spec.range_at(now);
         let growth = &snapshot.policy.growth;
-        let starting = rising.max(pool.nodeless.len() as u32);
         let allowed = growth.starting_share.of(u64::from(ready)).max(u64::from(growth.starting_minimum));
         let template = pool.templates.first();
         let has = template.map(|template| template.allocatable).unwrap_or_default();

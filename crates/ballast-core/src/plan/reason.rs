@@ -198,6 +198,13 @@ pub enum HoldReason {
         /// Of how many.
         managed: u32,
     },
+    /// Instances run that are no nodes. Ballast did not make them, so that they are not its own to let go.
+    NeverANode {
+        /// How many.
+        count: u32,
+        /// The name of the first.
+        first: Name,
+    },
     /// The budget for removals is spent.
     RemovalBudget {
         /// Which limit bound.

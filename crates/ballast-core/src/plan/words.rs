@@ -52,6 +52,12 @@ impl Words for HoldReason {
             Self::HealthGate { unready, managed } => format!(
                 "{unready} of {managed} nodes are unwell; nothing is removed while more than health.maxUnreadyShare are"
             ),
+            Self::NeverANode { count: 1, first } => {
+                format!("instance {first} runs and is no node; Ballast did not make it and leaves it alone")
+            }
+            Self::NeverANode { count, first } => {
+                format!("{count} instances, {first} the first, run and are no nodes; Ballast did not make them and leaves them alone")
+            }
             Self::RemovalBudget { limit } => {
                 format!("{limit} is spent; removals go on as the window slides")
             }

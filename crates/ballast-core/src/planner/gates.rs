@@ -1,8 +1,10 @@
 //! Gates: what may be done at all, given what is known, what is paused and what is unwell.
 
-use crate::observation::{ObjectKind, Source};
+use crate::memory::Memory;
+use crate::observation::{Instance, InstanceState, ObjectKind, Source};
 use crate::plan::{Hold, HoldReason, Report, Subject};
 use crate::policy::Mode;
+use crate::scalers::nodes::is_young;
 use crate::snapshot::{BaseState, PoolEntry, Snapshot};
 use crate::units::Time;
 
@@ -17,7 +19,7 @@ pub(super) struct Gates {
 }
 
 impl Gates {
-    pub(super) fn judge(snapshot: &Snapshot, now: Time, report: &mut Report) -> Self {
+    pub(super) fn judge(snapshot: &Snapshot, memory: &Memory, now: Time, report: &mut Report) -> Self {
         let policy = &snapshot.policy;
         let mut known = |subject: Subject, source: Source| match snapshot.trouble(&source, now) {
             Some(why) => {
@@ -46,6 +48,7 @@ impl Gates {
                 *held = true;
             }
         }
+        report.holds.extend(snapshot.pools.iter().filter_map(|pool| strangers(pool, memory, now)));
         for pool in snapshot.pools.iter().filter(|pool| pool.spec.lowers(policy.mode)) {
             let subject = Subject::Pool { name: pool.name.clone() };
             let reason = HoldReason::LowerMode { mode: pool.spec.mode.unwrap_or_default() };
@@ -65,6 +68,22 @@ impl Gates {
         }
         Self { blind: !nodes || !pods, removals: budgets && !policy.pause.down, held_pools }
     }
+}
+
+/// Instances of a pool that run for long, are no nodes, and are not ours to let go.
+fn strangers(pool: &PoolEntry, memory: &Memory, now: Time) -> Option<Hold> {
+    let ledger = &memory.ledger;
+    let is_stranger = |instance: &&Instance| {
+        instance.state == InstanceState::Running
+            && instance.token.is_empty()
+            && !is_young(pool, instance.since, now)
+            && !ledger.launches.contains_key(&instance.name)
+            && !ledger.removals.contains_key(&instance.name)
+    };
+    let mut strangers = pool.nodeless.iter().map(|id| &pool.instances[id]).filter(is_stranger);
+    let first = strangers.next()?.name.clone();
+    let reason = HoldReason::NeverANode { count: 1 + strangers.count() as u32, first };
+    Some(Hold { subject: Subject::Pool { name: pool.name.clone() }, reason, until: None })
 }
 
 /// The health gate: too many of a pool's nodes, those stopped on purpose left out, are unwell.

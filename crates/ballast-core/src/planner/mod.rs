@@ -53,7 +53,7 @@ pub fn plan_with(
     steps: u64,
 ) -> (Plan, History) {
     let mut report = Report::default();
-    let gates = Gates::judge(snapshot, now, &mut report);
+    let gates = Gates::judge(snapshot, memory, now, &mut report);
     if gates.blind {
         report.next_look = Some(now + PERIOD);
         let history = History { idle_since: Default::default(), ..memory.history.clone() };

@@ -60,6 +60,8 @@ impl Given {
     pub(super) fn new(snapshot: &Snapshot, memory: &Memory, now: Time) -> Self {
         let mut rising = returning(snapshot, memory);
         let starting = starting_nodes(snapshot, memory, now);
+        let mut by_pool = vec![0; snapshot.pools.len()];
+        starting.iter().for_each(|node| by_pool[node.pool as usize] += 1);
         let former = |node: &StartingNode| {
             let former = snapshot.node_named(&node.name).filter(|former| former.takes_pods())?;
             Some(snapshot.rank(snapshot.node_slots[&former.name]) as usize)
@@ -70,7 +72,7 @@ impl Given {
             demand: snapshot.demand.clone(),
             fleet: snapshot.fleet.clone(),
             supply: snapshot.supply.clone(),
-            rooms: Rooms::new(snapshot, memory, now),
+            rooms: Rooms::new(snapshot, memory, now, &by_pool),
             rising,
             replaced,
         }

@@ -5,7 +5,7 @@ use crate::fixtures::{Cluster, a_pool, labels};
 use crate::kube::{Name, RestartPolicy};
 use crate::memory::Removal;
 use crate::observation::{ErrorClass, InstanceState, Observation, Source, SourceError};
-use crate::plan::{ActionCode, ActionKind, UnsafeToRemove};
+use crate::plan::{ActionCode, ActionKind, HoldReason, UnsafeToRemove};
 use crate::units::Span;
 
 #[test]
@@ -130,4 +130,61 @@ fn a_batch_pool_cordons_and_waits() {
     cluster.instances.remove("sim:///n2");
     cluster.pods.clear();
     assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::StopInstance, "n1".to_owned())]);
+}
+
+#[test]
+fn what_is_no_node_and_not_ours_starts_nothing_and_stops_nothing() {
+    let mut cluster = Cluster::new();
+    cluster.policy.growth = crate::policy::Growth::default();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0)).create = false;
+    for name in ["old-1", "old-2"] {
+        cluster.instance(name, "cpu", InstanceState::Running);
+    }
+    cluster.instance("goes", "cpu", InstanceState::Stopping);
+    cluster.instance("off", "cpu", InstanceState::Stopped);
+    cluster.pending("web-1", &[("cpu", "3")]);
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::StartInstance, "off".to_owned())], "they hold no growth up");
+    let hold = &plan.report.holds[0];
+    assert_eq!(hold.reason, HoldReason::NeverANode { count: 2, first: "old-1".into() });
+}
+
+#[test]
+fn what_is_being_let_go_is_no_place() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.instance("made", "cpu", InstanceState::Running);
+    cluster
+        .instances
+        .values_mut()
+        .for_each(|instance| instance.since = Some(cluster.now - Span::from_mins(4)));
+    cluster.pending("web-1", &[("cpu", "3")]);
+    assert_eq!(checked(&mut cluster).actions, [], "it is on its way up");
+    let release = Removal { release: true, ..a_removal(&cluster, "made") };
+    cluster.memory.ledger.removals.insert("made".into(), release);
+    assert_eq!(made(&checked(&mut cluster), "cpu"), 1);
+}
+
+#[test]
+fn what_a_node_that_waits_will_still_move_keeps_its_room() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    for name in ["n1", "n2", "n3"] {
+        cluster.node(name, "cpu");
+    }
+    cluster.without_removal_budgets();
+    // Of two nodes one is needed for the pod that n1 moves; n3 is full.
+    cluster.running("full-1", "n3", &[("cpu", "4")]);
+    cluster.running("web-1", "n1", &[("cpu", "3")]);
+    let batch = cluster.running("batch-1", "n1", &[("cpu", "500m")]);
+    batch.metadata.owner_references[0].kind = "Job".into();
+    let node = cluster.nodes.get_mut("n1").expect("it is there");
+    node.spec.unschedulable = true;
+    node.metadata.annotations = labels(&[(crate::snapshot::CORDON_MARK, "stop-1")]);
+    let removal = Removal { waits: true, displaces: vec!["uid-web-1".into()], ..a_removal(&cluster, "n1") };
+    cluster.memory.ledger.removals.insert("n1".into(), removal);
+    assert_eq!(checked(&mut cluster).actions, []);
+    // What runs to its end needs no other place.
+    cluster.pods.retain(|pod| &*pod.metadata.name != "web-1");
+    assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::StopInstance, "n2".to_owned())]);
 }

@@ -38,7 +38,9 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
         for id in &entry.nodeless {
             let instance = &entry.instances[id];
             let rising = matches!(instance.state, InstanceState::Starting | InstanceState::Running);
-            if rising && is_young(entry, instance.since, now) {
+            // What is being let go is no place, however young it is.
+            let goes = memory.ledger.removals.contains_key(&instance.name);
+            if rising && !goes && is_young(entry, instance.since, now) {
                 names.insert((instance.name.clone(), instance.zone.clone()));
             }
         }
@@ -47,6 +49,7 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
             let created = node.node.as_ref().and_then(|node| node.metadata.creation_timestamp);
             if node.pool == Some(pool as u32)
                 && node.state == BaseState::NotReady
+                && !memory.ledger.removals.contains_key(&node.name)
                 && is_young(entry, created, now)
             {
                 names.insert((node.name.clone(), node.label(ZONE_LABEL).cloned().unwrap_or_default()));

@@ -11,7 +11,7 @@ mod leaving;
 mod removal;
 mod wishes;
 
-pub(crate) use census::{StartingNode, starting_nodes};
+pub(crate) use census::{StartingNode, is_young, starting_nodes};
 pub use drain::pod_block;
 pub(crate) use holds::holds_after;
 pub(crate) use leaving::{keep_room, still_to_leave};
