@@ -205,6 +205,13 @@ pub enum HoldReason {
         /// The name of the first.
         first: Name,
     },
+    /// Nodes are left whose machines are gone: they count for nothing, and whoever runs the cluster has to delete them.
+    MachineGone {
+        /// How many.
+        count: u32,
+        /// The name of the first.
+        first: Name,
+    },
     /// The budget for removals is spent.
     RemovalBudget {
         /// Which limit bound.

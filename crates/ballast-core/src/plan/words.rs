@@ -58,6 +58,12 @@ impl Words for HoldReason {
             Self::NeverANode { count, first } => {
                 format!("{count} instances, {first} the first, run and are no nodes; Ballast did not make them and leaves them alone")
             }
+            Self::MachineGone { count: 1, first } => {
+                format!("the machine of node {first} is gone; it counts for nothing, delete it")
+            }
+            Self::MachineGone { count, first } => {
+                format!("the machines of {count} nodes, {first} the first, are gone; they count for nothing, delete them")
+            }
             Self::RemovalBudget { limit } => {
                 format!("{limit} is spent; removals go on as the window slides")
             }

@@ -1,5 +1,8 @@
 //! Gates: what may be done at all, given what is known, what is paused and what is unwell.
 
+use std::collections::BTreeMap;
+
+use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{Instance, InstanceState, ObjectKind, Source};
 use crate::plan::{Hold, HoldReason, Report, Subject};
@@ -49,6 +52,7 @@ impl Gates {
             }
         }
         report.holds.extend(snapshot.pools.iter().filter_map(|pool| strangers(pool, memory, now)));
+        report.holds.extend(ghosts(snapshot));
         for pool in snapshot.pools.iter().filter(|pool| pool.spec.lowers(policy.mode)) {
             let subject = Subject::Pool { name: pool.name.clone() };
             let reason = HoldReason::LowerMode { mode: pool.spec.mode.unwrap_or_default() };
@@ -84,6 +88,21 @@ fn strangers(pool: &PoolEntry, memory: &Memory, now: Time) -> Option<Hold> {
     let first = strangers.next()?.name.clone();
     let reason = HoldReason::NeverANode { count: 1 + strangers.count() as u32, first };
     Some(Hold { subject: Subject::Pool { name: pool.name.clone() }, reason, until: None })
+}
+
+/// Nodes of each pool whose machine is gone.
+fn ghosts(snapshot: &Snapshot) -> Vec<Hold> {
+    let mut by_pool: BTreeMap<u32, (u32, &Name)> = BTreeMap::new();
+    for node in snapshot.ghosts.iter().map(|&slot| snapshot.node(slot)) {
+        let Some(pool) = node.pool else { continue };
+        let (count, first) = by_pool.entry(pool).or_insert((0, &node.name));
+        (*count, *first) = (*count + 1, (*first).min(&node.name));
+    }
+    let hold = |(pool, (count, first)): (u32, (u32, &Name))| {
+        let subject = Subject::Pool { name: snapshot.pools[pool as usize].name.clone() };
+        Hold { subject, reason: HoldReason::MachineGone { count, first: first.clone() }, until: None }
+    };
+    by_pool.into_iter().map(hold).collect()
 }
 
 /// The health gate: too many of a pool's nodes, those stopped on purpose left out, are unwell.

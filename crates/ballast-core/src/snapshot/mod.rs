@@ -87,6 +87,8 @@ pub struct Snapshot {
     pub(crate) lightly_used: BTreeSet<u32>,
     /// Nodes of pools that are not ready or are cordoned, by slot.
     pub(crate) unsettled: BTreeSet<u32>,
+    /// Nodes whose machine is gone, by slot.
+    pub(crate) ghosts: BTreeSet<u32>,
     /// Classes with pods that demand distance from others: they bind what comes later.
     pub(crate) keeping_away: BTreeSet<u32>,
     /// Classes whose pods belong to gangs.

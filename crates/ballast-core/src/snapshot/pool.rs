@@ -40,6 +40,8 @@ pub struct PoolEntry {
     pub templates: Vec<Template>,
     /// Its instances by identity, in order.
     pub instances: Instances,
+    /// A list of them was believed: one that is missing is not there.
+    pub listed: bool,
     /// States of its instances by name.
     pub states: FxHashMap<Name, InstanceState>,
     /// Identities of the instances that are off, in order of their names.
@@ -113,6 +115,7 @@ impl PoolEntry {
             spec,
             templates: Vec::new(),
             instances: IndexMap::default(),
+            listed: false,
             states: FxHashMap::default(),
             stopped: Vec::new(),
             nodeless: Vec::new(),

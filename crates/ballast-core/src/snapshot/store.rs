@@ -48,8 +48,9 @@ impl Store {
             Ok(Body::Changed(changes)) => self.change(source, taken_at, changes),
             Ok(Body::Instances(instances)) => self.list_instances(source, taken_at, instances),
             Ok(Body::Answer(_)) => {
+                // One answer is all there is.
                 let state = self.snapshot_mut().sources.entry(source).or_default();
-                state.changed(taken_at, 1);
+                state.believes(1, taken_at, Share::percent(100));
             }
         }
     }
@@ -150,6 +151,15 @@ impl Store {
             self.poolless.insert(pool, listed);
             return;
         };
+        if !std::mem::replace(&mut snapshot.pools[at].listed, true) {
+            // What is missing says something from now on.
+            let own = |slot: &u32| snapshot.nodes[*slot as usize].pool == Some(at as u32);
+            let own: Vec<u32> = (0..snapshot.nodes.len() as u32).filter(own).collect();
+            for slot in own {
+                snapshot.judge(slot);
+                self.touched.push(slot);
+            }
+        }
         let before = &snapshot.pools[at].instances;
         if *before == listed {
             return;

@@ -59,7 +59,9 @@ impl Store {
             Ok(at) => snapshot.pools[at].spec = spec,
             Err(at) => {
                 let mut pool = PoolEntry::new(name, spec);
-                pool.instances = self.poolless.remove(&pool.name).unwrap_or_default();
+                if let Some(instances) = self.poolless.remove(&pool.name) {
+                    (pool.instances, pool.listed) = (instances, true);
+                }
                 snapshot.pools.insert(at, pool);
                 snapshot.sort_instances(at);
             }
@@ -73,7 +75,9 @@ impl Store {
         let Ok(at) = snapshot.pools.binary_search_by(|pool| pool.name.cmp(name)) else { return };
         let pool = snapshot.pools.remove(at);
         // Its source goes on being believed; should the pool come again, it has not lost its instances.
-        self.poolless.insert(pool.name, pool.instances);
+        if pool.listed {
+            self.poolless.insert(pool.name, pool.instances);
+        }
         self.rejudge_all();
     }
 
@@ -271,6 +275,12 @@ impl Snapshot {
         }
         entry.pool = pool;
         entry.state = state;
+        let pool = pool.map(|pool| &self.pools[pool as usize]);
+        if entry.node.as_ref().zip(pool).is_some_and(|(node, pool)| is_ghost(node, pool)) {
+            self.ghosts.insert(slot);
+        } else {
+            self.ghosts.remove(&slot);
+        }
         if pool.is_some()
             && matches!(state, BaseState::NotReady | BaseState::Cordoned | BaseState::CordonedByUs)
         {
@@ -320,6 +330,7 @@ impl Snapshot {
         match instance.map(|instance| instance.state) {
             Some(InstanceState::Stopped) => return BaseState::Stopped,
             Some(InstanceState::Stopping) => return BaseState::Stopping,
+            None if pool.is_some_and(|pool| is_ghost(node, pool)) => return BaseState::Stopped,
             _ => {}
         }
         let mark = node.metadata.annotations.contains_key(CORDON_MARK);
@@ -338,4 +349,10 @@ impl Snapshot {
         let usable = node.is_ready() && devices >= promised && !starting_up;
         if usable { BaseState::Ready } else { BaseState::NotReady }
     }
+}
+
+/// Whether the machine of a node is gone and only its object is left, which nobody deletes where no cloud controller runs.
+fn is_ghost(node: &Node, pool: &PoolEntry) -> bool {
+    let id = &node.spec.provider_id;
+    pool.listed && !id.is_empty() && !node.is_ready() && !pool.instances.contains_key(id)
 }

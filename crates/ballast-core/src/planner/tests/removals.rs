@@ -3,6 +3,39 @@
 use super::*;
 
 #[test]
+fn nodes_whose_machines_are_gone_count_for_nothing() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 3, 1.0)).stop = crate::policy::StopMode::Delete;
+    cluster.node("n1", "cpu");
+    cluster.node("n9", "cpu");
+    cluster.without_removal_budgets();
+    for (name, cordoned) in [("ghost-1", true), ("ghost-2", false)] {
+        let node = cluster.node(name, "cpu");
+        node.status.conditions[0].status = "Unknown".into();
+        node.spec.unschedulable = cordoned;
+        let mark = labels(&[(crate::snapshot::CORDON_MARK, "stop-1")]);
+        node.metadata.annotations = if cordoned { mark } else { Default::default() };
+        cluster.instances.remove(&*format!("sim:///{name}"));
+    }
+    // Two of four unready would be too many for the health gate, and the pool would be above its maximum.
+    cluster.running("busy-1", "n1", &[("cpu", "4")]);
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::StopInstance, "n9".to_owned())]);
+    let gone = HoldReason::MachineGone { count: 2, first: "ghost-1".into() };
+    assert_eq!(plan.report.holds.iter().map(|hold| &hold.reason).collect::<Vec<_>>(), [&gone]);
+    for pod in 0..2 {
+        cluster.pending(&format!("web-{pod}"), &[("cpu", "4")]);
+    }
+    assert_eq!(made(&checked(&mut cluster), "cpu"), 1, "one on n9, one on a third node");
+    // The same, whichever was seen first.
+    let mut store = crate::snapshot::Store::new();
+    cluster.observations().into_iter().rev().for_each(|observation| store.observe(observation));
+    let scratch = &mut Default::default();
+    let (plan, _) = crate::planner::plan(&store.snapshot(), &cluster.memory, cluster.now, scratch);
+    assert_eq!(made(&plan, "cpu"), 1);
+}
+
+#[test]
 fn idle_nodes_go_after_their_time_and_not_before() {
     let mut cluster = Cluster::new();
     cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
