@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use crate::kube::Name;
 use crate::memory::{AHEAD_LONGEST, Addition, Launch, LaunchKind, Ledger, Removal};
+use crate::observation::{ObjectKind, Source};
 use crate::plan::{Action, ActionKind, Plan};
 use crate::policy::{Mode, StopMode, VmPoolSpec};
 use crate::procedure::{Receipt, VmStart, VmStop};
+use crate::scalers::nodes::must_stay;
 use crate::snapshot::{BaseState, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Span, Time};
 
@@ -106,7 +108,7 @@ impl Executor {
             release: kind == Kind::Release,
             since: now,
             deadline: now + patience.min(AHEAD_LONGEST),
-            waits: kind == Kind::Wait,
+            waits_for: action.precondition.waits_for.clone(),
             stopping: false,
             displaces: action.precondition.displaces.clone(),
         };
@@ -131,27 +133,22 @@ impl Executor {
         false
     }
 
-    /// Takes back what a pause, a lowered mode or the loss of other machines forbids by now.
+    /// Takes back what a document, an annotation or the loss of other machines forbids by now.
     pub(super) fn heed(&mut self, now: Time, snapshot: &Snapshot) {
-        let mut forbidden = Vec::new();
-        for (name, running) in &self.running {
-            let pool = match &running.machine {
-                Machine::Start(_) => self.memory.ledger.launches.get(name).map(|launch| &launch.pool),
-                Machine::Stop(_) => self.memory.ledger.removals.get(name).map(|removal| &removal.pool),
-                Machine::Uncordon(_) => None,
-            };
-            let Some(pool) = pool.and_then(|pool| snapshot.pool_named(pool)) else { continue };
-            let lowered = pool.spec.mode.is_some_and(|mode| mode < Mode::Enforce);
-            let (cluster, own) = (&snapshot.policy.pause, &pool.spec.pause);
-            let paused = match &running.machine {
-                Machine::Start(start) => start.is_untouched() && (cluster.up || own.up || lowered),
-                Machine::Stop(stop) => !stop.is_beyond_recall() && (cluster.down || own.down || lowered),
-                Machine::Uncordon(_) => false,
-            };
-            if paused {
-                forbidden.push(name.clone());
+        let ledger = &self.memory.ledger;
+        let is_forbidden = |(name, running): &(&Name, &Running)| match &running.machine {
+            Machine::Start(start) => {
+                start.is_untouched()
+                    && ledger.launches.get(*name).is_some_and(|launch| no_launch(launch, snapshot))
             }
-        }
+            Machine::Stop(stop) => {
+                let removal = ledger.removals.get(*name).filter(|_| !stop.is_beyond_recall());
+                removal.is_some_and(|removal| no_removal(name, removal, snapshot))
+            }
+            Machine::Uncordon(_) => false,
+        };
+        let mut forbidden: Vec<Name> =
+            self.running.iter().filter(is_forbidden).map(|(name, _)| name.clone()).collect();
         for pool in &snapshot.pools {
             forbidden.extend(self.missed(now, snapshot, pool));
         }
@@ -194,6 +191,30 @@ impl Executor {
             _ => {}
         }
     }
+}
+
+/// Whether a launch may not begin any more. What has no document is nobody's to launch.
+fn no_launch(launch: &Launch, snapshot: &Snapshot) -> bool {
+    snapshot.pool_named(&launch.pool).map_or_else(
+        || knows_pools(snapshot),
+        |pool| snapshot.policy.pause.up || pool.spec.pause.up || pool.spec.lowers(Mode::Enforce),
+    )
+}
+
+/// Whether a removal may not go on any more: it is held against what forbids one to begin.
+fn no_removal(name: &Name, removal: &Removal, snapshot: &Snapshot) -> bool {
+    let Some(pool) = snapshot.pool_named(&removal.pool) else { return knows_pools(snapshot) };
+    let node = snapshot.node_named(name).filter(|node| !removal.release && node.uid() == removal.uid);
+    snapshot.policy.pause.down
+        || pool.spec.pause.down
+        || pool.spec.lowers(Mode::Enforce)
+        || node.is_some_and(|node| must_stay(snapshot, node, pool, &removal.displaces))
+}
+
+/// Whether a pool that has no document was taken away, and is not just not read yet.
+fn knows_pools(snapshot: &Snapshot) -> bool {
+    let source = snapshot.sources.get(&Source::kubernetes(ObjectKind::VmPool));
+    source.is_some_and(|source| source.good_at.is_some() && source.error.is_none())
 }
 
 /// Names of the machines of a pool that are up or on their way up.
@@ -251,17 +272,21 @@ fn bytes_of(ledger: &Ledger) -> usize {
             + launch.zone.len()
     });
     let removals = ledger.removals.iter().map(|(name, removal)| {
-        let displaces: usize = removal.displaces.iter().map(|uid| uid.len() + 3).sum();
-        300 + name.len() + removal.pool.len() + removal.uid.len() + removal.provider_id.len() + displaces
+        let pods = bytes_of_pods(&removal.displaces) + bytes_of_pods(&removal.waits_for);
+        300 + name.len() + removal.pool.len() + removal.uid.len() + removal.provider_id.len() + pods
     });
     let moves = ledger.added.iter().chain(&ledger.removed).map(|entry| 42 + entry.pool.len());
     let others = 200 * ledger.back_off.len() + 60 * ledger.strikes.len();
     launches.chain(removals).chain(moves).sum::<usize>() + others
 }
 
+fn bytes_of_pods(identities: &[Name]) -> usize {
+    identities.iter().map(|uid| uid.len() + 3).sum()
+}
+
 /// About how much an action adds to the ledger.
 fn bytes_of_action(action: &Action) -> usize {
     let target = &action.target;
-    let displaces: usize = action.precondition.displaces.iter().map(|uid| uid.len() + 3).sum();
-    350 + target.name.len() + 2 * target.pool.len() + target.uid.len() + target.provider_id.len() + displaces
+    let pods = bytes_of_pods(&action.precondition.displaces) + bytes_of_pods(&action.precondition.waits_for);
+    350 + target.name.len() + 2 * target.pool.len() + target.uid.len() + target.provider_id.len() + pods
 }

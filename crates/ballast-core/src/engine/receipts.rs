@@ -106,7 +106,7 @@ impl Executor {
             release: true,
             since: now,
             deadline: now + RELEASE_FOR,
-            waits: false,
+            waits_for: Vec::new(),
             stopping: false,
             displaces: Vec::new(),
         };

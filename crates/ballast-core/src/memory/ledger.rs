@@ -100,15 +100,22 @@ pub struct Removal {
     pub since: Time,
     /// When it is given up and the node uncordoned, unless the stop was already sent.
     pub deadline: Time,
-    /// What the plan did not allow to be displaced is waited for.
+    /// Pods that run to their end before the node goes, by identity.
     #[serde(default)]
-    pub waits: bool,
+    pub waits_for: Vec<Name>,
     /// The stop request may have been sent: there is no way back.
     #[serde(default)]
     pub stopping: bool,
     /// Pods that the plan allowed to be displaced, by identity.
     #[serde(default)]
     pub displaces: Vec<Name>,
+}
+
+impl Removal {
+    /// Whether the node is cordoned and its work runs to the end.
+    pub fn waits(&self) -> bool {
+        !self.waits_for.is_empty()
+    }
 }
 
 /// A node that was added to or removed from a pool.

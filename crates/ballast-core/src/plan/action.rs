@@ -121,9 +121,12 @@ pub struct Precondition {
     /// The object is still this one.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub uid: Name,
-    /// Only these pods (by identity) may be displaced; any other found there stops the removal.
+    /// Only these pods (by identity) may be displaced; any other found there, unless it is waited for, stops the removal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub displaces: Vec<Name>,
+    /// These pods (by identity) run to their end before the node goes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<Name>,
     /// The idempotency token of a launch.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub token: Name,

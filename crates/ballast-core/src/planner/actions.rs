@@ -94,7 +94,7 @@ pub(super) fn launches(
             },
             from: if make { absent.clone() } else { stopped.clone() },
             to: running.clone(),
-            precondition: Precondition { token, uid: nothing.clone(), displaces: Vec::new() },
+            precondition: Precondition { token, ..Precondition::default() },
             after: Vec::new(),
             gang,
             reason: Reason { code, message, inputs, limit: limits.get(&pool.name).cloned() },
@@ -213,6 +213,7 @@ pub(super) fn releases(snapshot: &Snapshot, nodeless: &Nodeless, held: &[bool], 
 pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<Action> {
     let age = source_age(snapshot, ObjectKind::Node, now);
     let limits = budgets_of(snapshot, removals);
+    let identities = |pods: &[u32]| pods.iter().map(|&pod| snapshot.pod(pod).uid.clone()).collect();
     let stop = |going: &Going| {
         let node = snapshot.node(going.slot);
         let object = node.node.as_ref().expect("a candidate is there");
@@ -247,16 +248,17 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
             },
             Input { name: "displaced".into(), value: moved.into(), age_seconds: age },
         ];
-        let to = match (going.waits, pool.spec.stop) {
+        let waits = !going.waits_for.is_empty();
+        let to = match (waits, pool.spec.stop) {
             (true, _) => "Cordoned",
             (false, StopMode::Deallocate) => "Stopped",
             (false, StopMode::Delete) => "Deleted",
         };
         Action {
             id: ActionId(0),
-            kind: if going.waits { ActionKind::CordonNode } else { ActionKind::StopInstance },
+            kind: if waits { ActionKind::CordonNode } else { ActionKind::StopInstance },
             target: Target {
-                kind: if going.waits { TargetKind::Node } else { TargetKind::Instance },
+                kind: if waits { TargetKind::Node } else { TargetKind::Instance },
                 namespace: Name::default(),
                 name: node.name.clone(),
                 uid: object.metadata.uid.clone(),
@@ -268,7 +270,8 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
             to: to.into(),
             precondition: Precondition {
                 uid: object.metadata.uid.clone(),
-                displaces: going.displaces.iter().map(|&pod| snapshot.pod(pod).uid.clone()).collect(),
+                displaces: identities(&going.displaces),
+                waits_for: identities(&going.waits_for),
                 token: Name::default(),
             },
             after: Vec::new(),

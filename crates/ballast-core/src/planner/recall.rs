@@ -110,7 +110,7 @@ impl Recall {
 /// Nodes that we cordoned only to let their work end can be taken back at once.
 fn returning(snapshot: &Snapshot, memory: &Memory) -> Vec<NewBin> {
     let waits = |name: &str| {
-        memory.ledger.removals.get(name).is_some_and(|removal| removal.waits && !removal.stopping)
+        memory.ledger.removals.get(name).is_some_and(|removal| removal.waits() && !removal.stopping)
     };
     let mut nodes: Vec<&NodeEntry> = snapshot.unsettled.iter().map(|&slot| snapshot.node(slot)).collect();
     nodes.retain(|node| node.state == BaseState::CordonedByUs && waits(&node.name));

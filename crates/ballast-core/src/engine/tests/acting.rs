@@ -247,6 +247,41 @@ fn a_pause_takes_a_removal_back_and_the_cordon_off() {
 }
 
 #[test]
+fn what_is_protected_after_the_decision_stays() {
+    type Protection = (&'static str, fn(&mut Cluster));
+    let protections: [Protection; 4] = [
+        ("the pool's document is gone", |cluster| _ = cluster.pools.remove("cpu")),
+        ("its scale-down is off", |cluster| {
+            cluster.pools.get_mut("cpu").unwrap().scale_down.enabled = false;
+        }),
+        ("the node is annotated", |cluster| {
+            let node = cluster.nodes.get_mut("n2").unwrap();
+            let mut annotations = (*node.metadata.annotations).clone();
+            annotations.insert("ballast.dev/do-not-disrupt".into(), "true".into());
+            node.metadata.annotations = std::sync::Arc::new(annotations);
+        }),
+        ("a pod that it moves is annotated", |cluster| {
+            let pod = cluster.pods.last_mut().unwrap();
+            pod.metadata.annotations = labels(&[("karpenter.sh/do-not-disrupt", "true")]);
+        }),
+    ];
+    for (what, protect) in protections {
+        let mut cluster = one_unneeded();
+        cluster.running("web-1", "n2", &[("cpu", "500m")]);
+        let mut world = World::new(cluster);
+        // Nobody learns what is on the node, so that nothing is moved yet.
+        world.fault = Some((2, Fault::RequestLost));
+        world.tick();
+        assert_eq!(world.log, ["write 1", "cordon n2", "read-node n2"], "{what}");
+        protect(&mut world.cluster);
+        world.run(Span::from_mins(1));
+        assert!(world.cordoned().is_empty(), "{what}");
+        assert_eq!((world.stops, world.count("evict")), (0, 0), "{what}");
+        assert!(world.engine.memory().ledger.removals.is_empty(), "{what}");
+    }
+}
+
+#[test]
 fn a_pause_takes_back_launches_that_were_not_asked_for() {
     let cluster = three_wait();
     let mut engine = Engine::new(None).unwrap();

@@ -269,8 +269,9 @@ impl World {
     pub(super) fn mark(&mut self, name: &str, mark: Option<&Name>) {
         let node = self.cluster.nodes.get_mut(name).expect("it is there");
         node.spec.unschedulable = mark.is_some();
-        let mark = mark.map(|mark| (Name::from(CORDON_MARK), mark.clone()));
-        node.metadata.annotations = std::sync::Arc::new(mark.into_iter().collect::<Labels>());
+        let annotations: &mut Labels = std::sync::Arc::make_mut(&mut node.metadata.annotations);
+        annotations.remove(CORDON_MARK);
+        annotations.extend(mark.map(|mark| (Name::from(CORDON_MARK), mark.clone())));
     }
 
     /// Machines come up and go down, nodes join, and pods that wait are placed where there is an empty node.

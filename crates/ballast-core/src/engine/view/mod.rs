@@ -103,7 +103,7 @@ fn in_flight(executor: &Executor) -> Vec<InFlightView> {
             Machine::Stop(stop) => {
                 let kind = match removal {
                     Some(removal) if removal.release => "ReleaseInstance",
-                    Some(removal) if removal.waits => "CordonNode",
+                    Some(removal) if removal.waits() => "CordonNode",
                     _ => "StopInstance",
                 };
                 (kind, stop.step_in_words())

@@ -4,8 +4,8 @@ mod choices;
 mod elastic;
 mod gangs;
 mod growth;
-mod patience;
 mod modes;
+mod patience;
 mod properties;
 mod relations;
 mod removals;
@@ -56,7 +56,7 @@ fn a_removal(cluster: &Cluster, node: &str) -> Removal {
         release: false,
         since: cluster.now,
         deadline: cluster.now + Span::from_mins(15),
-        waits: false,
+        waits_for: Vec::new(),
         stopping: false,
         displaces: Vec::new(),
     }

@@ -43,7 +43,11 @@ fn idle_time_is_at_least_twice_the_95th_percentile_of_boots() {
     };
     assert_eq!(kept(&checked(&mut cluster), "n1"), at(&cluster, 10));
     for minutes in std::iter::repeat_n(8, 19).chain([60]) {
-        cluster.memory.history.note_boot(&"cpu".into(), crate::memory::LaunchKind::Start, Span::from_mins(minutes));
+        cluster.memory.history.note_boot(
+            &"cpu".into(),
+            crate::memory::LaunchKind::Start,
+            Span::from_mins(minutes),
+        );
     }
     assert_eq!(kept(&checked(&mut cluster), "n1"), at(&cluster, 16), "one boot of twenty tells nothing");
 }

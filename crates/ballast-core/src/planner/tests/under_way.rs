@@ -74,7 +74,8 @@ fn a_node_that_only_runs_empty_is_taken_back_before_any_is_started() {
         [(ActionKind::CreateInstance, "cpu-1".to_owned())],
         "being drained for good"
     );
-    let removal = Removal { mark: "m1".into(), waits: true, ..a_removal(&cluster, "n1") };
+    let removal =
+        Removal { mark: "m1".into(), waits_for: vec!["uid-batch-1".into()], ..a_removal(&cluster, "n1") };
     cluster.memory.ledger.removals.insert("n1".into(), removal);
     let plan = checked(&mut cluster);
     assert_eq!(kinds(&plan), [(ActionKind::UncordonNode, "n1".to_owned())]);
@@ -113,6 +114,7 @@ fn a_batch_pool_cordons_and_waits() {
     let plan = checked(&mut cluster);
     assert_eq!(kinds(&plan), [(ActionKind::CordonNode, "n1".to_owned())]);
     assert!(plan.actions[0].precondition.displaces.is_empty());
+    assert_eq!(plan.actions[0].precondition.waits_for, [Name::from("uid-batch-1")]);
     let bare = &mut cluster.pods[0];
     bare.metadata.owner_references.clear();
     assert!(matches!(kept(&checked(&mut cluster), "n1"), Some(UnsafeToRemove::PodBlocks { .. })));
@@ -181,7 +183,8 @@ fn what_a_node_that_waits_will_still_move_keeps_its_room() {
     let node = cluster.nodes.get_mut("n1").expect("it is there");
     node.spec.unschedulable = true;
     node.metadata.annotations = labels(&[(crate::snapshot::CORDON_MARK, "stop-1")]);
-    let removal = Removal { waits: true, displaces: vec!["uid-web-1".into()], ..a_removal(&cluster, "n1") };
+    let (waits_for, displaces) = (vec!["uid-batch-1".into()], vec!["uid-web-1".into()]);
+    let removal = Removal { waits_for, displaces, ..a_removal(&cluster, "n1") };
     cluster.memory.ledger.removals.insert("n1".into(), removal);
     assert_eq!(checked(&mut cluster).actions, []);
     // What runs to its end needs no other place.

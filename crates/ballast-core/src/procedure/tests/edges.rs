@@ -180,7 +180,7 @@ fn a_drain_goes_through() {
          read-node stop(Deallocate) … read-instance … read-instance Stopped"
     );
     // What was not to be displaced is waited for, what was is moved meanwhile.
-    let waits = Removal { waits: true, displaces: vec!["p2".into()], ..a_removal(LONG) };
+    let waits = Removal { waits_for: vec!["p1".into()], displaces: vec!["p2".into()], ..a_removal(LONG) };
     let one = LiveNode { pods: vec![a_pod("p1")], ..a_node() };
     let replies = [
         Reply::Done,
@@ -194,6 +194,17 @@ fn a_drain_goes_through() {
     assert_eq!(
         stop(&waits, &replies),
         "cordon read-node evict(pod-p2) … read-node … read-node persist read-node stop(Deallocate)"
+    );
+}
+
+#[test]
+fn only_what_the_plan_said_is_waited_for() {
+    // A service was bound between the look and the cordon: it never ends.
+    let waits = Removal { waits_for: vec!["p1".into()], displaces: Vec::new(), ..a_removal(LONG) };
+    let both = LiveNode { pods: vec![a_pod("p1"), a_pod("stranger")], ..a_node() };
+    assert_eq!(
+        stop(&waits, &[Reply::Done, Reply::Node(both), Reply::Done]),
+        "cordon read-node uncordon(stop-7) GaveUp { why: UnexpectedPod, cordon_left: false }"
     );
 }
 
@@ -327,7 +338,7 @@ fn a_release_lets_go_what_never_joined() {
 
 #[test]
 fn a_removal_can_be_taken_back_until_the_stop_is_sent() {
-    let removal = Removal { waits: true, ..a_removal(LONG) };
+    let removal = Removal { waits_for: vec!["p9".into()], ..a_removal(LONG) };
     let (mut machine, _) = VmStop::begin(&"n1".into(), &removal).step(START, None);
     machine.cancel();
     let (machine, next) = machine.step(START, Some(&Reply::Done));

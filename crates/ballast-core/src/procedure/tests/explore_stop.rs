@@ -88,7 +88,11 @@ impl Watch {
 fn removal(kind: Kind, stopping: bool) -> Removal {
     let removal = match kind {
         Kind::Drain => a_removal(DEADLINE),
-        Kind::Waits => Removal { waits: true, displaces: vec!["p1".into()], ..a_removal(DEADLINE) },
+        Kind::Waits => Removal {
+            waits_for: vec!["p2".into(), "stranger".into()],
+            displaces: vec!["p1".into()],
+            ..a_removal(DEADLINE)
+        },
         Kind::Release => a_release(DEADLINE),
     };
     Removal { stopping, ..removal }

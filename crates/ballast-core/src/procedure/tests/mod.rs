@@ -101,7 +101,7 @@ pub(super) fn a_removal(deadline: Span) -> Removal {
         release: false,
         since: START,
         deadline: START + deadline,
-        waits: false,
+        waits_for: Vec::new(),
         stopping: false,
         displaces: vec!["p1".into(), "p2".into()],
     }

@@ -46,7 +46,8 @@ proptest! {
 
     #[test]
     fn stops_end_in_time(rows in prop::collection::vec((any::<usize>(), any::<u16>()), 1..60), waits: bool) {
-        let removal = Removal { waits, ..a_removal(DEADLINE) };
+        let waits_for = if waits { vec!["stranger".into()] } else { Vec::new() };
+        let removal = Removal { waits_for, ..a_removal(DEADLINE) };
         let machine = VmStop::begin(&"n1".into(), &removal);
         let ended = drive(machine, VmStop::step, &rows, |request, last| {
             if let Request::StopInstance { .. } = request {

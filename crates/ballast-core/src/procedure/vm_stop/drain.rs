@@ -112,7 +112,7 @@ impl VmStop {
 
     fn pods_seen(&mut self, now: Time, node: &LiveNode) -> Next {
         let pods = still_there(now, node);
-        if !self.waits && (pods.len() as u32) < self.pods {
+        if !self.waits() && (pods.len() as u32) < self.pods {
             self.pace.reset();
         }
         self.pods = pods.len() as u32;
@@ -122,7 +122,7 @@ impl VmStop {
         let staying = pods.into_iter().filter(|pod| pod.gone_by.is_none());
         let (moved, others): (Vec<&LivePod>, Vec<&LivePod>) =
             staying.partition(|pod| self.displaces.contains(&pod.uid));
-        if !others.is_empty() && !self.waits {
+        if others.iter().any(|pod| !self.waits_for.contains(&pod.uid)) {
             return self.give_up(now, GaveUp::UnexpectedPod);
         }
         if moved.is_empty() {

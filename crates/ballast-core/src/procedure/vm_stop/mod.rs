@@ -35,7 +35,7 @@ pub struct VmStop {
     token: Name,
     mark: Name,
     mode: StopMode,
-    waits: bool,
+    waits_for: Vec<Name>,
     release: bool,
     displaces: Vec<Name>,
     /// Until when it may begin.
@@ -99,7 +99,7 @@ impl VmStop {
             token: removal.token.clone(),
             mark: removal.mark.clone(),
             mode: removal.mode,
-            waits: removal.waits,
+            waits_for: removal.waits_for.clone(),
             release: removal.release,
             displaces: removal.displaces.clone(),
             begin_by: if removal.release { Time::FAR_FUTURE } else { removal.since + BEGIN_WITHIN },
@@ -148,9 +148,13 @@ impl VmStop {
         self.sent
     }
 
+    fn waits(&self) -> bool {
+        !self.waits_for.is_empty()
+    }
+
     /// It waits for the work on the node to end: looking again before that shows nothing new.
     pub fn is_waiting_for_completion(&self) -> bool {
-        self.waits && self.phase == Phase::Check && self.cordoned && !self.cancelled
+        self.waits() && self.phase == Phase::Check && self.cordoned && !self.cancelled
     }
 
     /// It is being taken back.
@@ -160,7 +164,7 @@ impl VmStop {
 
     /// The step it is in, in words.
     pub fn step_in_words(&self) -> String {
-        match (self.phase, self.waits) {
+        match (self.phase, self.waits()) {
             (Phase::Find, _) => "looking for the instance".into(),
             (Phase::Cordon, _) => "cordoning".into(),
             (Phase::Check | Phase::Evict, true) => format!("waiting for {} pods to end", self.pods),
@@ -264,7 +268,7 @@ impl VmStop {
     fn wait(&mut self, now: Time, phase: Phase) -> Next {
         self.phase = phase;
         let last = self.last();
-        Next::WaitUntil(if self.waits && self.phase == Phase::Check {
+        Next::WaitUntil(if self.waits() && self.phase == Phase::Check {
             self.pace.wait_for_completion(now, last)
         } else {
             self.pace.wait(now, last)

@@ -14,7 +14,7 @@ pub(crate) fn still_to_leave(snapshot: &Snapshot, memory: &Memory) -> Vec<(usize
         let stays = |&pod: &u32| {
             let pod = snapshot.pod(pod);
             let traits = &snapshot.class(pod.class).traits;
-            let runs_to_its_end = removal.waits && !removal.displaces.contains(&pod.uid);
+            let runs_to_its_end = removal.waits() && !removal.displaces.contains(&pod.uid);
             traits.daemon || traits.mirror || pod.leaving || runs_to_its_end
         };
         let pods = snapshot.node(slot).pods.iter().copied().filter(|pod| !stays(pod)).collect();

@@ -53,8 +53,8 @@ pub(crate) struct Going {
     pub idle_since: Time,
     /// Pods that are displaced, by number.
     pub displaces: Vec<u32>,
-    /// It is cordoned and its work runs to the end.
-    pub waits: bool,
+    /// Pods that run to their end on it first, by number.
+    pub waits_for: Vec<u32>,
     pub why: Why,
 }
 
@@ -232,8 +232,10 @@ impl<'a, 'b> Weighing<'a, 'b> {
             return Err(UnsafeToRemove::Mode);
         }
         self.budgets.bind(pool).map_or(Ok(()), Err)?;
-        let waits = node.pods.iter().any(|&pod| is_waited_for(self.snapshot, pod, &entry.spec));
-        Ok(Going { slot, idle_since, displaces, waits, why })
+        let waited_for = |pod: &u32| is_waited_for(self.snapshot, *pod, &entry.spec);
+        let mut waits_for: Vec<u32> = node.pods.iter().copied().filter(waited_for).collect();
+        waits_for.sort_by_key(|&pod| &self.snapshot.pod(pod).uid);
+        Ok(Going { slot, idle_since, displaces, waits_for, why })
     }
 
     fn let_go(&mut self, going: Going, pool: usize) {
@@ -255,21 +257,28 @@ fn looks_again(verdict: &UnsafeToRemove) -> Option<Time> {
     }
 }
 
+/// Whether a node whose removal is under way has to stay after all: of it, of its pool or of a pod that it still has to move
+/// something was said meanwhile that would have kept it.
+pub(crate) fn must_stay(snapshot: &Snapshot, node: &NodeEntry, pool: &PoolEntry, displaces: &[Name]) -> bool {
+    let blocks = |&number: &u32| {
+        let pod = snapshot.pod(number);
+        let class = snapshot.class(pod.class);
+        let covered = covering(snapshot, pod.class).next().is_some();
+        !pod.leaving
+            && displaces.contains(&pod.uid)
+            && pod_block(&class.traits, class.gang.is_some(), covered, &pool.spec.scale_down).is_some()
+    };
+    forbidden(node, pool).is_some() || node.pods.iter().any(blocks)
+}
+
 /// What keeps a node whatever happens elsewhere.
 fn never(node: &NodeEntry, pool: &PoolEntry, memory: &Memory, now: Time) -> Option<UnsafeToRemove> {
     let object = node.node.as_ref()?;
     if memory.ledger.removals.contains_key(&node.name) || node.state == BaseState::CordonedByUs {
         return Some(UnsafeToRemove::BeingRemoved);
     }
-    if CONTROL_PLANE.iter().any(|label| object.metadata.labels.contains_key(*label)) {
-        return Some(UnsafeToRemove::ControlPlane);
-    }
-    if DO_NOT_DISRUPT.iter().any(|key| object.metadata.annotation(key).is_some_and(|value| value != "false"))
-    {
-        return Some(UnsafeToRemove::DoNotDisrupt);
-    }
-    if !pool.spec.scale_down.enabled || pool.spec.pause.down {
-        return Some(UnsafeToRemove::ScaleDownOff);
+    if let Some(reason) = forbidden(node, pool) {
+        return Some(reason);
     }
     if !pool.instances.contains_key(&object.spec.provider_id) {
         return Some(UnsafeToRemove::InstanceUnknown);
@@ -278,6 +287,19 @@ fn never(node: &NodeEntry, pool: &PoolEntry, memory: &Memory, now: Time) -> Opti
         || (node.state == BaseState::NotReady && is_young(pool, object.metadata.creation_timestamp, now));
     let at = now + pool.spec.times.boot_deadline;
     rising.then_some(UnsafeToRemove::TooSoon { at })
+}
+
+/// What somebody has said that keeps a node.
+fn forbidden(node: &NodeEntry, pool: &PoolEntry) -> Option<UnsafeToRemove> {
+    let object = node.node.as_ref()?;
+    if CONTROL_PLANE.iter().any(|label| object.metadata.labels.contains_key(*label)) {
+        return Some(UnsafeToRemove::ControlPlane);
+    }
+    if DO_NOT_DISRUPT.iter().any(|key| object.metadata.annotation(key).is_some_and(|value| value != "false"))
+    {
+        return Some(UnsafeToRemove::DoNotDisrupt);
+    }
+    (!pool.spec.scale_down.enabled || pool.spec.pause.down).then_some(UnsafeToRemove::ScaleDownOff)
 }
 
 /// Whether a pod's work is waited for: its pool says so, and the work has an end. What has none would be waited for in vain.
