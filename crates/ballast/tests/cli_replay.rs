@@ -93,3 +93,30 @@ error: cannot replay tight.yaml
 "#
     ]]);
 }
+
+#[test]
+fn an_empty_or_cut_record_is_no_proof() {
+    let folder = recorded();
+    let whole = std::fs::read_to_string(folder.path().join("record.jsonl")).unwrap();
+    let replay = |text: &str| {
+        std::fs::write(folder.path().join("cut.jsonl"), text).unwrap();
+        ballast(folder.path(), &["replay", "cut.jsonl"]).assert()
+    };
+    replay("").code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: cannot replay cut.jsonl
+  caused by: there is no entry in it
+
+"#]]);
+    replay("[[").code(1).stdout_eq(str![]);
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let missing = [&lines[..20], &lines[25..]].concat().concat();
+    replay(&missing).code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: cannot replay cut.jsonl
+  caused by: line 21 is entry 26 where 21 follows: only a whole record can be replayed
+
+"#]]);
+    replay(&whole[..whole.len() - 10]).code(0).stderr_eq(str![[r#"
+note: the last line of the record is cut off and was left out
+
+"#]]);
+}

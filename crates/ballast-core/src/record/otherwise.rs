@@ -44,6 +44,8 @@ pub struct Otherwise {
     pub different: u64,
     /// Where they differ, the first hundred.
     pub differing: Vec<Differing>,
+    /// Whether the last line was cut off while it was written, and was left out.
+    pub is_cut: bool,
     /// Pools of the record.
     pub pools: BTreeSet<Name>,
     /// Whether the last plan differed.
@@ -92,6 +94,7 @@ pub fn otherwise(reader: impl BufRead, policy: &OtherPolicy) -> Result<Otherwise
             _ => {}
         }
     }
+    told.is_cut = lines.is_cut;
     Ok(told)
 }
 

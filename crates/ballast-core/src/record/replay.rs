@@ -23,6 +23,8 @@ pub struct Replay {
     pub plans: u64,
     /// What came out otherwise, the first hundred.
     pub differences: Vec<Difference>,
+    /// Whether the last line was cut off while it was written, and was left out.
+    pub is_cut: bool,
 }
 
 /// Something that came out otherwise.
@@ -53,10 +55,23 @@ pub enum ReplayError {
         #[source]
         source: serde_json::Error,
     },
+    /// There is nothing in it.
+    #[error("there is no entry in it")]
+    Empty,
     /// It begins in the middle.
     #[error("the record does not begin with the start of an engine: only a whole record can be replayed")]
     NoStart,
-    /// Entries are missing.
+    /// Lines are missing.
+    #[error("line {line} is entry {found} where {expected} follows: only a whole record can be replayed")]
+    Gap {
+        /// Where.
+        line: u64,
+        /// The number of the entry.
+        found: u64,
+        /// The number that should stand there.
+        expected: u64,
+    },
+    /// Entries were dropped by whoever recorded them.
     #[error("{entries} entries before line {line} were lost: only a whole record can be replayed")]
     Lost {
         /// Where.
@@ -98,7 +113,11 @@ pub fn replay(reader: impl BufRead) -> Result<Replay, ReplayError> {
         }
         replay.compare(&mut expected, &text, &entry);
     }
-    replay.rest(&mut expected);
+    replay.is_cut = lines.is_cut;
+    // Of a record that was cut off nobody knows what else would stand in it.
+    if !replay.is_cut {
+        replay.rest(&mut expected);
+    }
     Ok(replay)
 }
 
@@ -156,11 +175,15 @@ impl Replay {
 pub(super) struct Lines<R> {
     reader: R,
     line: u64,
+    /// The number of the last entry.
+    seq: u64,
+    /// Whether the last line has no end.
+    pub(super) is_cut: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self { reader, line: 0 }
+        Self { reader, line: 0, seq: 0, is_cut: false }
     }
 
     /// The line of the last entry.
@@ -174,15 +197,30 @@ impl<R: BufRead> Lines<R> {
             self.line += 1;
             let mut text = String::new();
             let mut limited = std::io::Read::take(&mut self.reader, LINE_BYTES_MAX);
-            if limited.read_line(&mut text).map_err(ReplayError::Read)? == 0 || !text.ends_with('\n') {
-                return Ok(None);
+            let read = limited.read_line(&mut text).map_err(ReplayError::Read)?;
+            self.is_cut = read > 0 && !text.ends_with('\n');
+            if read == 0 || self.is_cut {
+                return if self.seq == 0 { Err(ReplayError::Empty) } else { Ok(None) };
             }
             let text = text.trim_end();
             if !text.is_empty() {
-                let entry = serde_json::from_str(text)
-                    .map_err(|source| ReplayError::Entry { line: self.line, source })?;
+                let entry = self.entry(text)?;
                 return Ok(Some((text.to_owned(), entry)));
             }
         }
+    }
+
+    fn entry(&mut self, text: &str) -> Result<Entry, ReplayError> {
+        let line = self.line;
+        let entry: Entry =
+            serde_json::from_str(text).map_err(|source| ReplayError::Entry { line, source })?;
+        let expected = self.seq + 1;
+        // Whatever begins an engine, or tells what was lost, counts anew or is refused for itself.
+        let is_next = entry.seq == expected || matches!(entry.body, Body::Started { .. } | Body::Lost { .. });
+        if !is_next && self.seq > 0 {
+            return Err(ReplayError::Gap { line, found: entry.seq, expected });
+        }
+        self.seq = entry.seq.max(1);
+        Ok(entry)
     }
 }

@@ -128,8 +128,11 @@ fn what_is_not_a_whole_record_is_refused() {
         body: Body::Started { version: 1, ledger: None, history: None },
     };
     let cut = whole.to_line() + "\n{\"seq\":2,\"at\"";
-    assert_eq!(replay(cut.as_bytes()).unwrap().differences, []);
-    assert_eq!(replay(&b""[..]).unwrap().entries, 0);
+    let replayed = replay(cut.as_bytes()).unwrap();
+    assert_eq!((replayed.differences, replayed.is_cut), (Vec::new(), true));
+    for nothing in ["", "\n\n", "{\"seq\":1"] {
+        assert!(matches!(replay(nothing.as_bytes()), Err(ReplayError::Empty)), "{nothing}");
+    }
 }
 
 #[test]

@@ -44,10 +44,18 @@ Examples:
 /// What `-o json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct Answer<T> {
     schema_version: u32,
     entries: u64,
     plans: u64,
+    /// Whether the last line of the record was cut off.
+    is_cut: bool,
+    #[serde(flatten)]
+    told: T,
+}
+
+#[derive(Serialize)]
+struct Differences<'a> {
     differences: Vec<Told<'a>>,
 }
 
@@ -69,17 +77,29 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         return otherwise::run(&file, BufReader::new(open(&args.record)?), doing, args.output, screen);
     }
     let replayed = replay(BufReader::new(open(&args.record)?)).doing(doing)?;
-    match args.output {
-        Format::Table | Format::Wide => screen.write(&tables(&replayed))?,
-        Format::Name => {
-            for difference in &replayed.differences {
-                screen.write(&format!("entry/{}\n", difference.seq))?;
-            }
-        }
-        Format::Json => screen.write(&format::json(&Answer::of(&replayed))?)?,
-        Format::Yaml => screen.write(&format::yaml(&Answer::of(&replayed))?)?,
+    let answer = Answer::of(&replayed);
+    let numbers = replayed.differences.iter().map(|difference| difference.seq).collect();
+    print(&answer, |_| tables(&replayed), numbers, args.output, screen)
+}
+
+/// Prints what was found, the numbers of the entries among it; nothing found is a good end.
+fn print<T: Serialize>(
+    answer: &Answer<T>,
+    tables: impl FnOnce(bool) -> String,
+    numbers: Vec<u64>,
+    output: Format,
+    screen: &mut Screen,
+) -> Result {
+    if answer.is_cut {
+        screen.note("note: the last line of the record is cut off and was left out");
     }
-    Ok(if replayed.differences.is_empty() { Outcome::Done } else { Outcome::Gate })
+    match output {
+        Format::Table | Format::Wide => screen.write(&tables(output == Format::Wide))?,
+        Format::Name => numbers.iter().try_for_each(|seq| screen.write(&format!("entry/{seq}\n")))?,
+        Format::Json => screen.write(&format::json(answer)?)?,
+        Format::Yaml => screen.write(&format::yaml(answer)?)?,
+    }
+    Ok(if numbers.is_empty() { Outcome::Done } else { Outcome::Gate })
 }
 
 fn open(path: &Path) -> Result<Box<dyn Read>> {
@@ -90,7 +110,7 @@ fn open(path: &Path) -> Result<Box<dyn Read>> {
 }
 
 fn tables(replayed: &Replay) -> String {
-    let Replay { entries, plans, differences } = replayed;
+    let Replay { entries, plans, differences, .. } = replayed;
     if differences.is_empty() {
         return format!("{entries} entries and {plans} plans, all as they were\n");
     }
@@ -120,7 +140,7 @@ fn apart(difference: &Difference) -> (String, String) {
     (cut(recorded), cut(replayed))
 }
 
-impl<'a> Answer<'a> {
+impl<'a> Answer<Differences<'a>> {
     fn of(replayed: &'a Replay) -> Self {
         let told = |difference: &'a Difference| Told {
             seq: difference.seq,
@@ -128,8 +148,8 @@ impl<'a> Answer<'a> {
             recorded: &difference.recorded,
             replayed: &difference.replayed,
         };
-        let Replay { entries, plans, differences } = replayed;
-        let differences = differences.iter().map(told).collect();
-        Self { schema_version: 1, entries: *entries, plans: *plans, differences }
+        let &Replay { entries, plans, is_cut, .. } = replayed;
+        let differences = replayed.differences.iter().map(told).collect();
+        Self { schema_version: 1, entries, plans, is_cut, told: Differences { differences } }
     }
 }

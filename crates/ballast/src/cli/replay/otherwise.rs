@@ -6,9 +6,10 @@ use ballast_core::plan::Action;
 use ballast_core::record::{Differing, OtherPolicy, Otherwise, otherwise};
 use serde::Serialize;
 
+use super::{Answer, print};
+use crate::cli::Result;
 use crate::cli::policy_file::PolicyFile;
-use crate::cli::{Outcome, Result};
-use crate::present::format::{self, Format};
+use crate::present::format::Format;
 use crate::present::table::Table;
 use crate::present::{Doing, Screen, figures};
 
@@ -17,13 +18,8 @@ const ROWS_MAX: usize = 10;
 /// Actions of one side that a row names.
 const NAMED_MAX: usize = 3;
 
-/// What `-o json` prints.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer<'a> {
-    schema_version: u32,
-    entries: u64,
-    plans: u64,
+struct Differences<'a> {
     different: u64,
     differing: Vec<Told<'a>>,
 }
@@ -48,18 +44,9 @@ pub(super) fn run<D: std::fmt::Display>(
     let told = otherwise(record, &policy).doing(doing)?;
     let known: Vec<&str> = told.pools.iter().map(|name| &**name).collect();
     file.refuse_unknown(&known, "the record")?;
-    match output {
-        Format::Table => screen.write(&tables(&told, &file.name, ROWS_MAX))?,
-        Format::Wide => screen.write(&tables(&told, &file.name, usize::MAX))?,
-        Format::Name => {
-            for differing in &told.differing {
-                screen.write(&format!("entry/{}\n", differing.seq))?;
-            }
-        }
-        Format::Json => screen.write(&format::json(&Answer::of(&told))?)?,
-        Format::Yaml => screen.write(&format::yaml(&Answer::of(&told))?)?,
-    }
-    Ok(if told.different == 0 { Outcome::Done } else { Outcome::Gate })
+    let rows = |wide| if wide { usize::MAX } else { ROWS_MAX };
+    let numbers = told.differing.iter().map(|differing| differing.seq).collect();
+    print(&Answer::under(&told), |wide| tables(&told, &file.name, rows(wide)), numbers, output, screen)
 }
 
 fn tables(told: &Otherwise, file: &str, rows: usize) -> String {
@@ -107,17 +94,17 @@ fn named(actions: &[Action]) -> String {
     words.join(", ")
 }
 
-impl<'a> Answer<'a> {
-    fn of(told: &'a Otherwise) -> Self {
-        let Otherwise { entries, plans, different, differing, .. } = told;
-        let differing = differing.iter().map(|Differing { seq, at, plans, recorded, other }| Told {
+impl<'a> Answer<Differences<'a>> {
+    fn under(told: &'a Otherwise) -> Self {
+        let differing = told.differing.iter().map(|Differing { seq, at, plans, recorded, other }| Told {
             seq: *seq,
             at: at.to_string(),
             plans: *plans,
             recorded,
             other,
         });
-        let (entries, plans, different) = (*entries, *plans, *different);
-        Self { schema_version: 1, entries, plans, different, differing: differing.collect() }
+        let &Otherwise { entries, plans, different, is_cut, .. } = told;
+        let told = Differences { different, differing: differing.collect() };
+        Self { schema_version: 1, entries, plans, is_cut, told }
     }
 }
