@@ -113,6 +113,45 @@ note: there is no VmPool, so nothing can be started or stopped: add one
 }
 
 #[test]
+fn a_pause_says_what_is_paused_and_why() {
+    let why = "pause: {up: true, reason: disks are being moved}";
+    let pool = cluster().replace("  max: 4", &format!("  max: 4\n  {why}"));
+    let told = ballast(&["plan", "-f", "-"]).stdin(pool).assert().code(0);
+    told.stdout_eq(str![[r#"
+Held on purpose:
+  SUBJECT      UNTIL   WHY
+  pool plain           paused by a person: disks are being moved; it ends when the pause is lifted
+
+Cannot be served:
+  SUBJECT       WHERE               WHAT BINDS
+  pod ml/huge   new node of plain   a new node of this pool would not do: too few free GPUs
+  pod ml/huge   1 node there        too few free GPUs
+  pod ml/b      new node of plain   the pool is paused: disks are being moved
+  pod ml/b      1 node there        not enough cpu
+
+Nothing to change, 2 that cannot be served, 1 held, looks again in 1m
+
+"#]]);
+    let whole = cluster().replace("mode: Enforce,", &format!("mode: Enforce, {why},"));
+    let told = ballast(&["plan", "-f", "-"]).stdin(whole).assert().code(0);
+    told.stdout_eq(str![[r#"
+Held on purpose:
+  SUBJECT   UNTIL   WHY
+  cluster           paused by a person: disks are being moved; it ends when the pause is lifted
+
+Cannot be served:
+  SUBJECT       WHERE               WHAT BINDS
+  pod ml/huge   new node of plain   a new node of this pool would not do: too few free GPUs
+  pod ml/huge   1 node there        too few free GPUs
+  pod ml/b      new node of plain   the cluster is paused: disks are being moved
+  pod ml/b      1 node there        not enough cpu
+
+Nothing to change, 2 that cannot be served, 1 held, looks again in 1m
+
+"#]]);
+}
+
+#[test]
 fn what_is_no_memory_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.yaml");

@@ -241,8 +241,9 @@ fn leaving(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory) -> u32 {
 /// Why a pool takes no launch at all now.
 fn closed(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory, now: Time) -> Option<SkipReason> {
     let policy = &snapshot.policy;
-    if policy.pause.up || pool.spec.pause.up {
-        return Some(SkipReason::Paused);
+    let paused = [(true, &policy.pause), (false, &pool.spec.pause)].into_iter().find(|(_, pause)| pause.up);
+    if let Some((cluster, pause)) = paused {
+        return Some(SkipReason::Paused { cluster, reason: pause.reason.clone().unwrap_or_default() });
     }
     if pool.spec.lowers(policy.mode) {
         return Some(SkipReason::Mode);

@@ -303,8 +303,13 @@ pub enum SkipReason {
         /// Launches in a row.
         strikes: u32,
     },
-    /// The pool is paused.
-    Paused,
+    /// The pool, or the whole cluster, is paused by a person.
+    Paused {
+        /// Whether the whole cluster is.
+        cluster: bool,
+        /// Their words.
+        reason: Name,
+    },
     /// The pool's document lowers the mode for itself, so that it is not counted on.
     Mode,
     /// A node of the pool would not do.

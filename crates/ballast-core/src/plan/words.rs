@@ -120,7 +120,10 @@ impl Words for SkipReason {
             Self::Quarantined { strikes } => format!(
                 "{strikes} launches in a row never joined; quarantined until one is seen to join or a person lifts it"
             ),
-            Self::Paused => "the pool is paused".to_owned(),
+            Self::Paused { cluster, reason } => {
+                let what = if *cluster { "the cluster is paused" } else { "the pool is paused" };
+                if reason.is_empty() { what.to_owned() } else { format!("{what}: {reason}") }
+            }
             Self::Mode => {
                 "the pool's own mode is below the cluster's, so nothing is started there; raise it to let it serve"
                     .to_owned()

@@ -58,9 +58,15 @@ impl Gates {
             let reason = HoldReason::LowerMode { mode: pool.spec.mode.unwrap_or_default() };
             report.holds.push(Hold { subject, reason, until: None });
         }
-        if policy.pause.up || policy.pause.down {
-            let reason = HoldReason::Paused { reason: policy.pause.reason.clone().unwrap_or_default() };
-            report.holds.push(Hold { subject: Subject::Cluster, reason, until: None });
+        let pools = snapshot.pools.iter().map(|pool| {
+            let subject = Subject::Pool { name: pool.name.clone() };
+            (subject, &pool.spec.pause)
+        });
+        for (subject, pause) in std::iter::once((Subject::Cluster, &policy.pause)).chain(pools) {
+            if pause.up || pause.down {
+                let reason = HoldReason::Paused { reason: pause.reason.clone().unwrap_or_default() };
+                report.holds.push(Hold { subject, reason, until: None });
+            }
         }
         let unlimited = policy.limits.nodes.is_none() || policy.limits.cost_per_hour.is_none();
         if policy.mode == Mode::Enforce && unlimited {

@@ -159,5 +159,5 @@ fn is_back_off(reason: &SkipReason) -> bool {
 }
 
 fn is_paused(reason: &SkipReason) -> bool {
-    matches!(reason, SkipReason::Paused | SkipReason::Mode)
+    matches!(reason, SkipReason::Paused { .. } | SkipReason::Mode)
 }
