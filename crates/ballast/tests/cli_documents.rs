@@ -85,6 +85,28 @@ error: spec.expect.cost: write the least and the greatest, the smaller first
 }
 
 #[test]
+fn a_scenario_says_nothing_in_vain() {
+    let scenario = "apiVersion: ballast.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\nspec:\n  until: 1h\n  workloads:\n    - {name: late, arrivals: {at: [2h]}, labels: {app: x}}\n  budgets:\n    - {name: b, selector: {matchLabels: {app: y}}, minAvailable: 1}\n";
+    let told = ballast(&["check", "-"]).stdin(scenario).assert().code(1);
+    told.stdout_eq(str![]).stderr_eq(str![[r#"
+error: spec.workloads[0].arrivals: none ever comes: the first is due after 2h, the end is after 1h
+ --> -:7:20
+  |
+7 |     - {name: late, arrivals: {at: [2h]}, labels: {app: x}}
+  |                    ^^^^^^^^
+
+error: spec.budgets[0].selector: it protects no pod: no workload of its namespace has labels that it selects
+ --> -:9:17
+  |
+9 |     - {name: b, selector: {matchLabels: {app: y}}, minAvailable: 1}
+  |                 ^^^^^^^^
+
+2 problems; nothing was loaded
+
+"#]]);
+}
+
+#[test]
 fn a_plan_names_what_it_does_not_act_upon_yet() {
     let ray = "../../docs/reference/examples/ray-scaler.yaml";
     ballast(&["plan", "-f", CLUSTER, "-f", ray, "-o", "name"]).assert().code(2).stderr_eq(str![[r#"
@@ -108,6 +130,39 @@ note: the ClusterPolicy says `mode: Observe`, so live nothing of this would be d
     let told = ballast(&["plan", "-f", "-", "-o", "name"]).stdin(documents.join("---\n")).assert().code(0);
     told.stderr_eq(str![[r#"
 note: there is no VmPool, so nothing can be started or stopped: add one
+
+"#]]);
+}
+
+#[test]
+fn nothing_is_not_good() {
+    ballast(&["check", "-"]).stdin("# only a comment\n").assert().code(1).stdout_eq(str![]).stderr_eq(str![
+        [r#"
+error: there is no document in what was given
+
+"#]
+    ]);
+    let by_place = stdout(&["check", CLUSTER]);
+    assert_eq!(by_place, stdout(&["check", "-f", CLUSTER]));
+    ballast(&["check"]).assert().code(1).stdout_eq(str![]);
+}
+
+#[test]
+fn a_pool_that_has_no_node_is_named() {
+    let other = cluster().replace("labels: {pool: plain}}\nspec", "labels: {pool: plane}}\nspec");
+    ballast(&["plan", "-f", "-", "-o", "name"]).stdin(other).assert().stderr_eq(str![[r#"
+note: no node belongs to VmPool `plain`, and 1 to no pool: nodes belong by `members` or by the label ballast.dev/pool=plain
+
+"#]]);
+}
+
+#[test]
+fn an_imported_scenario_has_a_good_name() {
+    let args = ["import", "kubectl", CLUSTER, "--name", "My Cluster"];
+    ballast(&args).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: invalid value 'My Cluster' for '--name <NAME>': `My Cluster` is not a name that Kubernetes allows: write lower-case letters, digits, `-` and `.`, at most 253 in all, a letter or digit at each end of every part
+
+For more information, try '--help'.
 
 "#]]);
 }

@@ -1,13 +1,16 @@
 //! What documents say together: two of one name, two policies, pools that claim the same nodes, owners in a circle.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::Documents;
 use super::check::{Finding, Findings};
 use super::tree::Path;
-use crate::kube::{LabelSelector, Name};
+use crate::kube::{LabelSelector, Meta, Name};
 use crate::observation::{Object, Observation, Source};
 use crate::policy::{ClusterPolicySpec, Mode, VmPoolSpec};
+use crate::snapshot::PoolEntry;
 use crate::units::Time;
 
 /// Where a document stands: the number of its file and an offset in bytes.
@@ -127,7 +130,28 @@ impl Across {
                 }
             }
         }
+        self.nodes_in_two_pools(documents, &pools);
         self.modes(policy.map_or(Mode::Observe, |policy| policy.mode), policy.is_some(), &pools);
+    }
+
+    /// Pools may overlap only in nodes that are there: by a prefix of one and a selector of the other.
+    fn nodes_in_two_pools(&mut self, documents: &Documents, pools: &[(&Name, &VmPoolSpec, Spot)]) {
+        let entry = |(name, spec, _): &(&Name, &VmPoolSpec, Spot)| {
+            PoolEntry::new((*name).clone(), Arc::new((*spec).clone()))
+        };
+        let pools: Vec<PoolEntry> = pools.iter().map(entry).collect();
+        for (placed, spot) in documents.objects.iter().zip(self.objects.clone()) {
+            let Object::Node(node) = &placed.value else { continue };
+            let Meta { name, labels, .. } = &node.metadata;
+            let mut owners = pools.iter().filter(|pool| pool.claims(name, labels));
+            if let (Some(first), Some(second)) = (owners.next(), owners.next()) {
+                let message = format!("it is a member of two pools, `{}` and `{}`", first.name, second.name);
+                self.clash(spot, None, |found| {
+                    let finding = found.conflict(Path::default().key("metadata"), message);
+                    finding.help("a node belongs to one pool: let `members` of one of them be narrower");
+                });
+            }
+        }
     }
 
     /// A document may lower the cluster's mode for itself, never raise it.

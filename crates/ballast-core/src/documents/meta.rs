@@ -13,7 +13,7 @@ pub(crate) struct DocumentMeta {
 }
 
 /// What is wrong with a name, where it is not what Kubernetes calls a DNS subdomain.
-pub(crate) fn name_trouble(name: &str) -> Option<String> {
+pub fn name_trouble(name: &str) -> Option<String> {
     trouble("name", name, 253, is_subdomain(name))
 }
 
@@ -46,7 +46,7 @@ fn is_label(text: &str) -> bool {
 }
 
 /// What names may look like.
-pub(crate) const NAME_ALLOWED: &str = "lower-case letters, digits, `-` and `.`, at most 253 in all, a letter or digit at each end of every part";
+pub const NAME_ALLOWED: &str = "lower-case letters, digits, `-` and `.`, at most 253 in all, a letter or digit at each end of every part";
 /// What namespaces may look like.
 pub(crate) const NAMESPACE_ALLOWED: &str =
     "lower-case letters, digits and `-`, at most 63 in all, a letter or digit at each end";

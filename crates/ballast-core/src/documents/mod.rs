@@ -33,6 +33,7 @@ mod yaml;
 pub use check::{Finding, Findings, check_cluster_policy, check_vm_pool};
 pub use kind::DocumentKind;
 pub use load::load;
+pub use meta::{NAME_ALLOWED, name_trouble};
 pub use part::Part;
 pub use problem::{PROBLEMS_MAX, Problem, ProblemCode, Problems};
 pub use source::{File, Place, Placed, Snippet};

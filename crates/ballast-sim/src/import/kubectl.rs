@@ -88,6 +88,15 @@ pub fn kubectl(name: Name, objects: &[Object]) -> Result<Imported, ScenarioError
     spec.daemons.extend(added);
     spec.pools = pools;
     spec.workloads = workloads_of(&pods);
+    let (protecting, idle): (Vec<Budget>, Vec<Budget>) =
+        std::mem::take(&mut spec.budgets).into_iter().partition(|budget| spec.protects_some(budget));
+    spec.budgets = protecting;
+    if !idle.is_empty() {
+        notes.push(format!(
+            "{} disruption budgets protect no pod that is there, and are left out",
+            idle.len()
+        ));
+    }
     Ok(Imported { scenario: Scenario::new(name, spec)?, notes })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::figures::unknown;
-use super::{Arrivals, Distribution, Fault, FaultKind, ScenarioSpec};
+use super::{Arrivals, Budget, Distribution, Fault, FaultKind, ScenarioSpec, Workload};
 use ballast_core::documents::{Finding, Findings, Path, check_cluster_policy, check_vm_pool};
 use ballast_core::kube::Name;
 use ballast_core::policy::NodeTemplate;
@@ -93,6 +93,33 @@ impl ScenarioSpec {
             self.check_expected(&mut told, name, *range);
         }
         told.0
+    }
+
+    /// What can be run and still leads nowhere: work that never comes, and budgets that protect nobody. A shorter run or
+    /// another policy may have such parts; a scenario as it is written may not.
+    pub fn check_story(&self) -> Vec<Complaint> {
+        let mut told = Complaints(Vec::new());
+        for (at, workload) in self.workloads.iter().enumerate() {
+            let first = workload.arrivals.at.first().copied().unwrap_or(workload.arrivals.from);
+            let message =
+                format!("none ever comes: the first is due after {first}, the end is after {}", self.until);
+            told.require(first < self.until, format!("workloads[{at}].arrivals"), message);
+        }
+        for (at, budget) in self.budgets.iter().enumerate() {
+            // What a trace brings is known only when it is read.
+            let protects = self.openb.is_some() || self.protects_some(budget);
+            let message = "it protects no pod: no workload of its namespace has labels that it selects";
+            told.require(protects, format!("budgets[{at}].selector"), message);
+        }
+        told.0
+    }
+
+    /// Whether a budget selects pods of any workload.
+    pub(crate) fn protects_some(&self, budget: &Budget) -> bool {
+        let is_of = |workload: &Workload| {
+            workload.namespace == budget.namespace && budget.selector.matches(&workload.labels)
+        };
+        self.workloads.iter().any(is_of)
     }
 
     fn check_expected(&self, told: &mut Complaints, name: &str, range: [Amount; 2]) {
@@ -259,6 +286,8 @@ fn check_arrivals(told: &mut Complaints, path: &str, arrivals: &Arrivals) {
         format!("{path}.weekend"),
         "write a number from 0 to 10",
     );
+    let begins = arrivals.until.is_none_or(|end| arrivals.from < end);
+    told.require(begins, format!("{path}.until"), "they end before they begin");
     let every = arrivals.every.is_none_or(|every| every > Span::ZERO);
     told.require(every, format!("{path}.every"), "every 0s never ends");
     let count = (1..=MEMBERS_MAX).contains(&arrivals.count);

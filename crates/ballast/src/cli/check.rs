@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use ballast_core::documents::{Documents, Problems};
 
 use super::{Outcome, Result, load};
-use crate::present::Screen;
 use crate::present::table::Table;
+use crate::present::{Failure, Screen};
 
 /// Check documents: their form, their values, and whether they fit together.
 ///
@@ -17,18 +17,21 @@ use crate::present::table::Table;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Files or folders; `-` reads standard input
-    #[arg(short, long = "file", required = true, value_name = "PATH", num_args = 1..)]
+    #[arg(short, long = "file", value_name = "PATH", num_args = 1..)]
     files: Vec<PathBuf>,
+    /// The same, without `-f`
+    #[arg(value_name = "PATH", required_unless_present = "files")]
+    paths: Vec<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   ballast check -f policy.yaml
-  ballast check -f scenarios
+  ballast check scenarios
   kubectl get vmpools,nodes,pods -A -o yaml | ballast check -f -";
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
-    let documents = load::load(&args.files)?;
+    let documents = load::load(&[&args.files[..], &args.paths[..]].concat())?;
     let mut all = Problems { list: Vec::new(), more: false };
     for scenario in &documents.scenarios {
         if let Err(problems) = load::scenario(scenario) {
@@ -39,8 +42,12 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     if !all.list.is_empty() {
         return Err(load::refused(&all));
     }
+    let counts = counts(&documents);
+    if counts.is_empty() && documents.ignored.is_empty() {
+        return Err(Failure::new("there is no document in what was given"));
+    }
     let mut table = Table::new(&["KIND", ">GOOD"]);
-    for (kind, count) in counts(&documents) {
+    for (kind, count) in counts {
         table.row([kind, count.to_string()]);
     }
     for ((api_version, kind), count) in &documents.ignored {

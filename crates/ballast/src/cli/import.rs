@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ballast_core::documents::{NAME_ALLOWED, name_trouble};
 use ballast_core::observation::Object;
 use ballast_sim::import::{self, Imported};
 use ballast_sim::scenario::Scenario;
@@ -50,7 +51,7 @@ struct Kubectl {
     #[arg(required = true, value_name = "DUMP")]
     dumps: Vec<PathBuf>,
     /// The name of the scenario
-    #[arg(long, default_value = "imported")]
+    #[arg(long, default_value = "imported", value_parser = name)]
     name: String,
     /// Write to this file instead of stdout
     #[arg(long, value_name = "FILE")]
@@ -78,6 +79,13 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         None => screen.write(&text)?,
     }
     Ok(Outcome::Done)
+}
+
+fn name(text: &str) -> std::result::Result<String, String> {
+    match name_trouble(text) {
+        None => Ok(text.to_owned()),
+        Some(trouble) => Err(format!("{trouble}: write {NAME_ALLOWED}")),
+    }
 }
 
 fn from_kubectl(args: &Kubectl, screen: &mut Screen) -> Result<Scenario> {

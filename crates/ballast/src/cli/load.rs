@@ -22,7 +22,8 @@ pub(super) fn refused(problems: &Problems) -> Failure {
 pub(super) fn scenario(placed: &Placed<documents::Scenario>) -> Result<Scenario, Problems> {
     let documents::Scenario { name, spec: part } = &placed.value;
     let spec: ScenarioSpec = part.read()?;
-    let list: Vec<_> = spec.check().into_iter().map(|complaint| part.problem(finding(complaint))).collect();
+    let complaints = spec.check().into_iter().chain(spec.check_story());
+    let list: Vec<_> = complaints.map(|complaint| part.problem(finding(complaint))).collect();
     if list.is_empty() {
         Ok(Scenario { name: name.clone(), spec })
     } else {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ballast_core::check::check;
@@ -11,7 +12,7 @@ use ballast_core::observation::Object;
 use ballast_core::plan::{Plan, Severity};
 use ballast_core::planner;
 use ballast_core::policy::Mode;
-use ballast_core::snapshot::Store;
+use ballast_core::snapshot::{POOL_LABEL, PoolEntry, Store};
 use ballast_core::units::{Span, Time};
 use serde::Serialize;
 
@@ -86,8 +87,8 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     for (count, kind) in not_acted_upon(&documents) {
         screen.note(format_args!("note: {count} of kind {kind} read, but not acted upon yet"));
     }
-    if let Some(why) = why_idle(&documents) {
-        screen.note(format_args!("note: {why}"));
+    for note in why_idle(&documents).into_iter().chain(pools_without_nodes(&documents)) {
+        screen.note(format_args!("note: {note}"));
     }
     let (memory, before) = args.memory.as_deref().map(remembered).transpose()?.unwrap_or_default();
     let now = match (args.now, newest(&documents)) {
@@ -149,6 +150,32 @@ fn why_idle(documents: &Documents) -> Option<String> {
     };
     (mode != Mode::Enforce)
         .then(|| format!("{by} `mode: {mode:?}`, so live nothing of this would be done: `Enforce` does it"))
+}
+
+/// Pools that claim none of the nodes that are there, while some belong to no pool: probably a slip in `members`.
+fn pools_without_nodes(documents: &Documents) -> Vec<String> {
+    let objects = || documents.objects.iter().map(|placed| &placed.value);
+    let pools = objects().filter_map(|object| match object {
+        Object::VmPool(pool) => Some(PoolEntry::new(pool.name.clone(), Arc::new(pool.spec.clone()))),
+        _ => None,
+    });
+    let pools: Vec<PoolEntry> = pools.collect();
+    let mut claimed = vec![false; pools.len()];
+    let mut strays = 0;
+    for object in objects() {
+        let Object::Node(node) = object else { continue };
+        let owner = pools.iter().position(|pool| pool.claims(&node.metadata.name, &node.metadata.labels));
+        match owner {
+            Some(at) => claimed[at] = true,
+            None => strays += 1,
+        }
+    }
+    let empty = pools.iter().zip(claimed).filter(|(_, claimed)| !claimed && strays > 0);
+    let told = empty.map(|(pool, _)| {
+        let name = &pool.name;
+        format!("no node belongs to VmPool `{name}`, and {strays} to no pool: nodes belong by `members` or by the label {POOL_LABEL}={name}")
+    });
+    told.collect()
 }
 
 /// The time of the newest observation.

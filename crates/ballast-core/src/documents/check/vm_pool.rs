@@ -3,6 +3,7 @@
 use super::{Findings, Path, shared};
 use crate::documents::{printable, read::words_in_words, suggest};
 use crate::policy::{NodeTemplate, Price, Times, VmPoolSpec};
+use crate::snapshot::{HOSTNAME_LABEL, POOL_LABEL, TYPE_LABEL, ZONE_LABEL};
 use crate::units::{Money, Quantity, Span};
 
 /// Who can run machines.
@@ -10,6 +11,8 @@ const PROVIDERS: [&str; 8] =
     ["Simulated", "Scripted", "Azure", "Aws", "Aliyun", "External", "Exec", "ExternalGrpc"];
 /// What an hour of the dearest machine costs, many times over; more is a slip of the point.
 const PRICE_MAX: Money = Money::from_micros(100_000 * 1_000_000);
+/// The smallest machines have a hundred times as much.
+const LEAST_BYTES: Quantity = Quantity::from_units(1 << 20);
 /// What takes longer to start or drain will never be done.
 const LONG_TIME: Span = Span::from_hours(7 * 24);
 
@@ -33,6 +36,18 @@ fn members(found: &mut Findings, path: &Path, spec: &VmPoolSpec) {
     if let Some(selector) = &spec.members.selector {
         let harm = "every node of the cluster would belong to the pool and could be stopped";
         shared::narrow_selector(found, &path.key("selector"), selector, harm);
+        let NodeTemplate { labels, instance_type, .. } = &spec.template;
+        let mut labels = labels.clone();
+        labels.extend(instance_type.iter().map(|given| (TYPE_LABEL.into(), given.clone())));
+        // What the cluster itself gives to a node is in no template.
+        let keys = selector.match_labels.keys().chain(selector.match_expressions.iter().map(|one| &one.key));
+        let is_open = keys.into_iter().any(|key| [POOL_LABEL, ZONE_LABEL, HOSTNAME_LABEL].contains(&&**key));
+        if !selector.is_empty() && !is_open && !selector.matches(&labels) {
+            let message = "it does not select the nodes that `template` describes";
+            found
+                .contradiction(path.key("selector"), message)
+                .help("write the labels that its nodes have into `template.labels`");
+        }
     }
     for (field, given) in [("namePrefix", &spec.members.name_prefix), ("group", &spec.members.group)] {
         if given.as_ref().is_some_and(|given| given.trim().is_empty()) {
@@ -64,6 +79,7 @@ fn template(found: &mut Findings, path: &Path, template: &NodeTemplate) {
             );
         }
     }
+    odd_amounts(found, &allocatable, template);
     let is_gpu = |name: &str| name.ends_with("/gpu") || name.ends_with(".gpu") || name.contains("gpu");
     if template.gpu_model.is_some() && !template.allocatable.keys().any(|name| is_gpu(name)) {
         found
@@ -79,6 +95,22 @@ fn template(found: &mut Findings, path: &Path, template: &NodeTemplate) {
             found.invalid(path, "a zone without a name");
         } else if template.zones[..index].contains(zone) {
             found.contradiction(path, format!("the zone `{}` stands twice", printable(zone, 60)));
+        }
+    }
+}
+
+/// Amounts that are a slip: bytes where GiB were meant, a part of a device.
+fn odd_amounts(found: &mut Findings, path: &Path, template: &NodeTemplate) {
+    for (name, &amount) in &template.allocatable {
+        let is_bytes = matches!(&**name, "memory" | "ephemeral-storage");
+        if is_bytes && amount > Quantity::ZERO && amount < LEAST_BYTES {
+            found
+                .invalid(path.key(name), format!("{amount} is that many bytes, too few for any node"))
+                .help(format!("did you mean `{}Gi`?", amount.units().max(1)));
+        } else if !is_bytes && &**name != "cpu" && amount.milli() % 1000 != 0 {
+            found
+                .invalid(path.key(name), format!("{amount} is no whole number, and {name} is not divided"))
+                .allowed("whole numbers");
         }
     }
 }
