@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashSet;
+
 use super::{fatal, is_launch, subject};
 use crate::kube::Name;
 use crate::memory::Memory;
@@ -11,7 +13,13 @@ use crate::resources::Resources;
 use crate::snapshot::{BaseState, Gang, PoolEntry, Snapshot};
 use crate::units::{Money, Quantity};
 
-pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &mut Vec<PromiseNote>) {
+pub(super) fn check(
+    snapshot: &Snapshot,
+    memory: &Memory,
+    plan: &Plan,
+    sizes: &[u32],
+    notes: &mut Vec<PromiseNote>,
+) {
     known(snapshot, plan, notes);
     let mut launched: BTreeMap<&Name, u32> = BTreeMap::new();
     for action in plan.actions.iter().filter(|action| is_launch(action)) {
@@ -19,8 +27,7 @@ pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &m
         once(memory, action, notes);
     }
     let mut totals = Totals::default();
-    for pool in &snapshot.pools {
-        let size = size(snapshot, pool, memory);
+    for (pool, &size) in snapshot.pools.iter().zip(sizes) {
         let added = launched.get(&pool.name).copied().unwrap_or(0);
         let (_, max) = pool.spec.range_at(plan.now);
         if added > 0 && size + added > max {
@@ -134,28 +141,40 @@ fn once(memory: &Memory, action: &crate::plan::Action, notes: &mut Vec<PromiseNo
     }
 }
 
-/// Machines of a pool that are not off, counted one by one: by the provider's identity, by name where it is not known. What
-/// is under way counts until it has ended.
-pub(super) fn size(snapshot: &Snapshot, pool: &PoolEntry, memory: &Memory) -> u32 {
-    let mut machines: BTreeSet<&str> = BTreeSet::new();
-    for node in snapshot.nodes() {
-        let own = node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name);
-        if own && node.state != BaseState::Stopped {
-            machines.insert(if node.provider_id().is_empty() { &node.name } else { node.provider_id() });
+/// Machines of each pool that are not off, counted one by one: by the provider's identity, by name where it is not known.
+/// What is under way counts until it has ended.
+pub(super) fn sizes(snapshot: &Snapshot, memory: &Memory) -> Vec<u32> {
+    let mut machines: Vec<FxHashSet<&str>> = vec![FxHashSet::default(); snapshot.pools.len()];
+    for node in snapshot.nodes().filter(|node| node.state != BaseState::Stopped) {
+        if let Some(pool) = node.pool {
+            let id = node.provider_id();
+            machines[pool as usize].insert(if id.is_empty() { &node.name } else { id });
         }
     }
-    let mut names: BTreeSet<&Name> = BTreeSet::new();
-    for instance in pool.instances.values().filter(|instance| instance.state != InstanceState::Stopped) {
-        let nameless = snapshot.node_with_id(&instance.id).is_none() && machines.contains(&*instance.name);
-        machines.insert(if nameless { &instance.name } else { &instance.id });
-        names.insert(&instance.name);
+    let pools = snapshot.pools.iter().zip(machines);
+    pools.map(|(pool, nodes)| size(snapshot, pool, nodes, memory)).collect()
+}
+
+fn size<'a>(snapshot: &'a Snapshot, pool: &'a PoolEntry, nodes: FxHashSet<&'a str>, memory: &Memory) -> u32 {
+    let mut machines = nodes;
+    let up = || pool.instances.values().filter(|instance| instance.state != InstanceState::Stopped);
+    for instance in up() {
+        if !machines.contains(&*instance.id) {
+            let is_named =
+                snapshot.node_with_id(&instance.id).is_none() && machines.contains(&*instance.name);
+            machines.insert(if is_named { &instance.name } else { &instance.id });
+        }
     }
     let launches = memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
     let removals = memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == pool.name);
     let under_way = launches.map(|(name, launch)| (name, &launch.provider_id));
     let under_way = under_way.chain(removals.map(|(name, removal)| (name, &removal.provider_id)));
-    let unseen = |(name, id): &(&Name, &Name)| {
-        !names.contains(name) && !machines.contains(&***id) && !machines.contains(&***name)
-    };
-    (machines.len() + under_way.filter(unseen).count()) as u32
+    let is_seen = |name: &str| machines.contains(name);
+    let unseen = under_way.filter(|(name, id)| !is_seen(id) && !is_seen(name));
+    let mut unseen: Vec<&Name> = unseen.map(|(name, _)| name).collect();
+    if !unseen.is_empty() {
+        let names: FxHashSet<&Name> = up().map(|instance| &instance.name).collect();
+        unseen.retain(|name| !names.contains(name));
+    }
+    (machines.len() + unseen.len()) as u32
 }

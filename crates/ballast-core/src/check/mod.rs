@@ -23,9 +23,10 @@ pub fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan) -> Vec<PromiseNo
     let mut notes = Vec::new();
     identities(plan, &mut notes);
     reasons(plan, &mut notes);
-    growth::check(snapshot, memory, plan, &mut notes);
-    needs::check(snapshot, memory, plan, &mut notes);
-    removal::check(snapshot, memory, plan, &mut notes);
+    let sizes = growth::sizes(snapshot, memory);
+    growth::check(snapshot, memory, plan, &sizes, &mut notes);
+    needs::check(snapshot, plan, &sizes, &mut notes);
+    removal::check(snapshot, memory, plan, &sizes, &mut notes);
     release::check(snapshot, plan, &mut notes);
     notes
 }

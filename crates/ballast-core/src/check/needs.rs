@@ -3,23 +3,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{fatal, growth, is_launch, subject};
+use super::{fatal, is_launch, subject};
 use crate::kube::Name;
-use crate::memory::Memory;
 use crate::plan::{Action, ActionCode, Plan, PromiseNote, Subject};
 use crate::snapshot::{Class, PoolEntry, Snapshot, Template};
 
-pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &mut Vec<PromiseNote>) {
+pub(super) fn check(snapshot: &Snapshot, plan: &Plan, sizes: &[u32], notes: &mut Vec<PromiseNote>) {
     let launches: Vec<&Action> = plan.actions.iter().filter(|action| is_launch(action)).collect();
     if launches.is_empty() {
         return;
     }
     counted(snapshot, &launches, notes);
-    for pool in &snapshot.pools {
+    for (pool, &size) in snapshot.pools.iter().zip(sizes) {
         let own: Vec<&Action> =
             launches.iter().copied().filter(|action| action.target.pool == pool.name).collect();
         if !own.is_empty() {
-            of_pool(snapshot, memory, plan, pool, &own, notes);
+            of_pool(snapshot, plan, pool, size, &own, notes);
         }
     }
     gathered(snapshot, &launches, notes);
@@ -38,9 +37,9 @@ fn counted(snapshot: &Snapshot, launches: &[&Action], notes: &mut Vec<PromiseNot
 /// What is launched of a pool can carry what waits, fills no more than its minimum and its headroom.
 fn of_pool(
     snapshot: &Snapshot,
-    memory: &Memory,
     plan: &Plan,
     pool: &PoolEntry,
+    size: u32,
     own: &[&Action],
     notes: &mut Vec<PromiseNote>,
 ) {
@@ -52,8 +51,7 @@ fn of_pool(
         note(format!("{headroom} launches for {units} of headroom of pool {}", pool.name));
     }
     let (min, _) = pool.spec.range_at(plan.now);
-    let size = |added: usize| growth::size(snapshot, pool, memory) as usize + added;
-    if count(ActionCode::BelowMinimum) > 0 && size(own.len()) > min as usize {
+    if count(ActionCode::BelowMinimum) > 0 && size as usize + own.len() > min as usize {
         note(format!("pool {} would be filled beyond its minimum of {min}", pool.name));
     }
     let zones: BTreeSet<&Name> =

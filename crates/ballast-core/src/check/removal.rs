@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{fatal, growth, is_removal, subject};
+use super::{fatal, is_removal, subject};
 use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{ObjectKind, Source};
@@ -12,7 +12,13 @@ use crate::resources::Resources;
 use crate::snapshot::{BaseState, NodeEntry, PodEntry, Snapshot};
 use crate::units::Share;
 
-pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &mut Vec<PromiseNote>) {
+pub(super) fn check(
+    snapshot: &Snapshot,
+    memory: &Memory,
+    plan: &Plan,
+    sizes: &[u32],
+    notes: &mut Vec<PromiseNote>,
+) {
     let going: Vec<&Action> = plan.actions.iter().filter(|action| is_removal(action)).collect();
     if going.is_empty() {
         return;
@@ -24,8 +30,8 @@ pub(super) fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan, notes: &m
             None => notes.push(fatal(2, subject(action), format!("{} is not there", action.target.name))),
         }
     }
-    sizes(snapshot, memory, plan, &going, notes);
-    budgets(snapshot, memory, plan, &going, notes);
+    minimums(snapshot, memory, plan, &going, sizes, notes);
+    budgets(snapshot, memory, plan, &going, sizes, notes);
     feasible(snapshot, &going, notes);
 }
 
@@ -109,15 +115,23 @@ fn is_kept(node: &NodeEntry) -> bool {
 }
 
 /// Promise 4: no pool falls below its minimum.
-fn sizes(snapshot: &Snapshot, memory: &Memory, plan: &Plan, going: &[&Action], notes: &mut Vec<PromiseNote>) {
+fn minimums(
+    snapshot: &Snapshot,
+    memory: &Memory,
+    plan: &Plan,
+    going: &[&Action],
+    sizes: &[u32],
+    notes: &mut Vec<PromiseNote>,
+) {
     let mut gone: BTreeMap<&Name, u32> = BTreeMap::new();
     for action in going {
         *gone.entry(&action.target.pool).or_default() += 1;
     }
-    for (name, gone) in gone {
-        let Some(pool) = snapshot.pool_named(name) else { continue };
+    for (pool, size) in snapshot.pools.iter().zip(sizes) {
+        let name = &pool.name;
+        let Some(gone) = gone.get(name) else { continue };
         let leaving = memory.ledger.removals.values().filter(|removal| removal.pool == *name).count() as u32;
-        let left = growth::size(snapshot, pool, memory).saturating_sub(gone + leaving);
+        let left = size.saturating_sub(gone + leaving);
         let (min, _) = pool.spec.range_at(plan.now);
         if left < min {
             let subject = Subject::Pool { name: name.clone() };
@@ -132,6 +146,7 @@ fn budgets(
     memory: &Memory,
     plan: &Plan,
     going: &[&Action],
+    sizes: &[u32],
     notes: &mut Vec<PromiseNote>,
 ) {
     let spent = |budget: &RemovalBudget, pool: Option<&Name>| {
@@ -154,10 +169,10 @@ fn budgets(
         }
     };
     let mut all = 0;
-    for pool in &snapshot.pools {
+    for (pool, size) in snapshot.pools.iter().zip(sizes) {
         // What is on its way out is among what was spent.
         let leaving = leaving(snapshot, memory, &pool.name);
-        let nodes = u64::from(growth::size(snapshot, pool, memory).saturating_sub(leaving));
+        let nodes = u64::from(size.saturating_sub(leaving));
         all += nodes;
         let removed = going.iter().filter(|action| action.target.pool == pool.name).count() as u64;
         if removed > 0 {

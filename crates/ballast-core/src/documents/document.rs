@@ -271,7 +271,7 @@ impl<'s> Document<'s> {
             SourceKind::Kubernetes => None,
             SourceKind::Instances => {
                 let list: bodies::InstanceList = self.body_as(loader)?;
-                return Some(Body::Instances(list.items));
+                return Some(Body::Instances(list.items.into()));
             }
             SourceKind::SparkMaster => self.body_as::<bodies::SparkMaster>(loader).map(drop),
             SourceKind::SparkWorker => self.body_as::<bodies::SparkWorker>(loader).map(drop),

@@ -160,21 +160,22 @@ impl Executor {
     /// The removals of a pool, the latest first, without which it would keep its minimum. It had enough when they were decided;
     /// since then the cloud may have taken others.
     fn missed(&self, now: Time, snapshot: &Snapshot, pool: &PoolEntry) -> Vec<Name> {
-        let leaving = self.memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == pool.name);
-        let mut leaving: Vec<(&Name, &Removal)> = leaving.collect();
-        if leaving.is_empty() {
-            return Vec::new();
-        }
-        let mut staying = machines_up(snapshot, pool, &self.memory.ledger);
-        staying.retain(|name| !self.memory.ledger.removals.contains_key(*name));
-        let lacking = (pool.spec.range_at(now).0 as usize).saturating_sub(staying.len());
+        let lacking = match pool.spec.range_at(now) {
+            (0, _) => 0,
+            (least, _) => least.saturating_sub(staying(snapshot, pool, &self.memory.ledger)),
+        };
         let can_return = |name: &Name, removal: &Removal| {
             let running = self.running.get(name).map(|running| &running.machine);
             !removal.release && matches!(running, Some(Machine::Stop(stop)) if !stop.is_beyond_recall())
         };
-        leaving.retain(|(name, removal)| can_return(name, removal));
+        if lacking == 0 {
+            return Vec::new();
+        }
+        let leaving = self.memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == pool.name);
+        let mut leaving: Vec<(&Name, &Removal)> =
+            leaving.filter(|(name, removal)| can_return(name, removal)).collect();
         leaving.sort_by_key(|(name, removal)| (std::cmp::Reverse(removal.since), *name));
-        leaving.into_iter().take(lacking).map(|(name, _)| name.clone()).collect()
+        leaving.into_iter().take(lacking as usize).map(|(name, _)| name.clone()).collect()
     }
 
     fn call_off(&mut self, now: Time, name: &Name) {
@@ -217,17 +218,22 @@ fn knows_pools(snapshot: &Snapshot) -> bool {
     source.is_some_and(|source| source.good_at.is_some() && source.error.is_none())
 }
 
-/// Names of the machines of a pool that are up or on their way up.
-fn machines_up<'a>(snapshot: &'a Snapshot, pool: &'a PoolEntry, ledger: &'a Ledger) -> BTreeSet<&'a Name> {
-    let off = |node: &NodeEntry| matches!(node.state, BaseState::Stopped | BaseState::Stopping);
-    let is_own = |node: &&NodeEntry| {
-        node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name) && !off(node)
+/// How many machines of a pool that are up, or on their way up, are not being removed.
+fn staying(snapshot: &Snapshot, pool: &PoolEntry, ledger: &Ledger) -> u32 {
+    const UP: [BaseState; 4] =
+        [BaseState::Ready, BaseState::NotReady, BaseState::Cordoned, BaseState::CordonedByUs];
+    let is_up = |name: &Name| {
+        let own =
+            |node: &NodeEntry| node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name);
+        snapshot.node_named(name).is_some_and(|node| own(node) && UP.contains(&node.state))
     };
-    let mut names: BTreeSet<&Name> = snapshot.nodes().filter(is_own).map(|node| &node.name).collect();
-    names.extend(pool.nodeless.iter().map(|id| &pool.instances[id].name));
+    let nodes: u32 = UP.into_iter().map(|state| pool.counts.of(state)).sum();
+    let going = ledger.removals.keys().filter(|name| is_up(name)).count() as u32;
     let launches = ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
-    names.extend(launches.map(|(name, _)| name));
-    names
+    let nodeless = pool.nodeless.iter().map(|id| &pool.instances[id].name);
+    let mut rising: BTreeSet<&Name> = launches.map(|(name, _)| name).chain(nodeless).collect();
+    rising.retain(|name| !is_up(name) && !ledger.removals.contains_key(*name));
+    nodes - going + rising.len() as u32
 }
 
 /// The ways of removal.

@@ -399,7 +399,7 @@ impl Executor {
             self.flush(now);
             let write = self.history.write(now, &self.memory.history);
             if let Some(body) = write.filter(|_| !self.writer.is_fenced()) {
-                self.send(Request::WriteHistory { body }, Owner::History);
+                self.send(Request::WriteHistory { body: body.into() }, Owner::History);
             }
         }
         (std::mem::take(&mut self.requests), std::mem::take(&mut self.receipts))

@@ -14,7 +14,7 @@ const BYTES_MAX: usize = 60 * 1024;
 pub(super) struct HistoryWriter {
     /// What another process stored, still on its time line.
     foreign: Option<StoredHistory>,
-    /// What is stored, as far as is known.
+    /// What is stored, as far as is known and nothing in it ages.
     written: Option<History>,
     /// When it may be written next.
     next_at: Time,
@@ -54,7 +54,7 @@ impl HistoryWriter {
             return None;
         }
         self.next_at = now + APART;
-        self.written = Some(history.clone());
+        self.written = (!ages).then(|| history.clone());
         Some(StoredHistory::write(history, now, BYTES_MAX))
     }
 

@@ -135,7 +135,6 @@ impl Engine {
         self.executor.arrive(now);
         for observation in observations {
             self.waking.note(now, &observation);
-            self.sweep.note(now, &observation);
             self.executor.note(now, &observation);
             self.store.observe(observation);
         }
@@ -195,7 +194,7 @@ impl Engine {
         let (requests, receipts) = self.executor.take(now);
         for (name, receipt) in &receipts {
             self.waking.ended(now, *receipt);
-            self.sweep.ended(now, name);
+            self.sweep.ended(name);
         }
         if let Some(recorder) = &mut self.recorder {
             for (name, receipt) in &receipts {

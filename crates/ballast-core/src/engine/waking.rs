@@ -1,12 +1,14 @@
 //! Waking: when the next plan is due. Most of what changes in a cluster needs no plan at once, and much of it none at all.
 
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 
 use crate::kube::{Name, Pod};
-use crate::observation::{Body, Change, Instance, Object, ObjectKind, Observation, Source, SourceKind};
+use crate::observation::{
+    Body, Change, Instance, InstanceState, Object, ObjectKind, Observation, Source, SourceKind,
+};
 use crate::procedure::Receipt;
 use crate::units::{Span, Time};
 
@@ -32,8 +34,8 @@ pub(super) struct Waking {
     urgent: Option<Time>,
     /// Something has changed that only matters for removals.
     changed: bool,
-    /// Whether each source's last answer was good, and for instances what it said.
-    sources: FxHashMap<Source, Option<u64>>,
+    /// What each source answered last.
+    sources: FxHashMap<Source, Answer>,
     /// Policies and pools as they were last listed.
     policies: FxHashMap<Source, Vec<Object>>,
     planned_at: Option<Time>,
@@ -46,9 +48,9 @@ impl Waking {
     /// Notes what an observation changes.
     pub(super) fn note(&mut self, now: Time, observation: &Observation) {
         match &observation.outcome {
-            Err(_) => self.answered(&observation.source, None),
+            Err(_) => self.answered(&observation.source, Answer::Failed),
             Ok(Body::Listed(objects)) => {
-                self.answered(&observation.source, Some(0));
+                self.answered(&observation.source, Answer::Good);
                 self.urgent.get_or_insert(now);
                 let source = &observation.source;
                 if speaks_of(source, ObjectKind::Pod) {
@@ -62,26 +64,25 @@ impl Waking {
                 }
             }
             Ok(Body::Changed(changes)) => {
-                self.answered(&observation.source, Some(0));
+                self.answered(&observation.source, Answer::Good);
                 let pods = speaks_of(&observation.source, ObjectKind::Pod);
                 for change in changes {
                     self.note_change(now, change, pods);
                 }
             }
             Ok(Body::Instances(instances)) => {
-                self.answered(&observation.source, Some(print_of(instances)));
+                self.answered(&observation.source, Answer::Instances(instances.clone()));
             }
             Ok(Body::Answer(_)) => self.changed = true,
         }
     }
 
     /// A source that answers otherwise than before matters; one that says the same again does not.
-    fn answered(&mut self, source: &Source, answer: Option<u64>) {
+    fn answered(&mut self, source: &Source, answer: Answer) {
         match self.sources.get_mut(source) {
-            Some(last) if *last == answer => {}
             Some(last) => {
+                self.changed |= !last.says_the_same(&answer);
                 *last = answer;
-                self.changed = true;
             }
             None => {
                 self.sources.insert(source.clone(), answer);
@@ -189,14 +190,28 @@ fn waits(pod: &Pod) -> bool {
     pod.node_name.is_empty() && !pod.status.phase.is_terminal()
 }
 
-/// A number that differs where a list of instances says something else.
-fn print_of(instances: &[Instance]) -> u64 {
-    let mut hasher = FxHasher::default();
-    for instance in instances {
-        instance.id.hash(&mut hasher);
-        instance.state.hash(&mut hasher);
+/// What a source answered, as far as it matters here.
+#[derive(Debug)]
+enum Answer {
+    Failed,
+    Good,
+    Instances(Arc<[Instance]>),
+}
+
+fn states(instances: &[Instance]) -> impl Iterator<Item = (&Name, InstanceState)> {
+    instances.iter().map(|instance| (&instance.id, instance.state))
+}
+
+impl Answer {
+    fn says_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Failed, Self::Failed) | (Self::Good, Self::Good) => true,
+            (Self::Instances(list), Self::Instances(other)) => {
+                Arc::ptr_eq(list, other) || states(list).eq(states(other))
+            }
+            _ => false,
+        }
     }
-    hasher.finish()
 }
 
 /// Whether a source speaks of a Kubernetes kind.

@@ -1,5 +1,7 @@
 //! The writer of the ledger: one write at a time, nothing that depends on it sent before it is durable.
 
+use std::sync::Arc;
+
 use crate::memory::Ledger;
 use crate::observation::{ErrorClass, SourceError};
 use crate::procedure::{Reply, Request};
@@ -32,7 +34,7 @@ enum State {
     /// A write is out, or is to be tried again: the very same, since it may have been applied. Also where no answer comes.
     Writing {
         version: u64,
-        body: String,
+        body: Arc<str>,
         retry_at: Time,
     },
     /// Somebody else wrote: what they wrote is being read.
@@ -131,7 +133,7 @@ impl Executor {
         self.memory.ledger.version += 1;
         self.memory.ledger.written_at = now;
         let version = self.memory.ledger.version;
-        let body = serde_json::to_string(&self.memory.ledger).unwrap_or_default();
+        let body: Arc<str> = serde_json::to_string(&self.memory.ledger).unwrap_or_default().into();
         let retry_at = now + REPLY_LOST_AFTER;
         self.writer.state = State::Writing { version, body: body.clone(), retry_at };
         Request::WriteLedger { version, body }

@@ -209,23 +209,29 @@ impl<'a> Bins<'a> {
         }
     }
 
+    /// Opens the first bins of a trial at once.
+    pub(crate) fn open_all(&mut self, bins: &[NewBin]) {
+        let snapshot = self.snapshot;
+        self.trial.new_index = NodeIndex::build(bins.iter().map(|bin| bin.room(snapshot)));
+        bins.iter().for_each(|bin| self.add(bin.clone()));
+    }
+
     /// Opens a new bin.
     pub(crate) fn open(&mut self, bin: NewBin) -> usize {
-        let template = &self.snapshot.pools[bin.pool as usize].templates[bin.template as usize];
-        let mut free = bin.returning.unwrap_or(template.free);
-        free[Resources::GPU_WHOLE] = bin.gpus.wholly_free();
-        free[Resources::GPU_SHARE] = bin.gpus.greatest_share();
-        self.trial.new_index.push(free);
+        self.trial.new_index.push(bin.room(self.snapshot));
+        self.add(bin);
+        self.trial.new.len() - 1
+    }
+
+    fn add(&mut self, mut bin: NewBin) {
         *self.trial.opened.entry((bin.pool, bin.template)).or_default() += 1;
-        self.trial.new.push(bin);
-        let at = self.trial.new.len() - 1;
         if !self.terms.is_empty() {
-            let taints = &self.snapshot.pools[self.trial.new[at].pool as usize].spec.template.taints;
-            let name = self.trial.new[at].name.clone();
-            let profile = template.profile(&name, taints);
-            self.trial.new[at].domains = self.terms.open(self.snapshot, &profile, (HOSTNAME_LABEL, &name));
+            let pool = &self.snapshot.pools[bin.pool as usize];
+            let template = &pool.templates[bin.template as usize];
+            let profile = template.profile(&bin.name, &pool.spec.template.taints);
+            bin.domains = self.terms.open(self.snapshot, &profile, (HOSTNAME_LABEL, &bin.name));
         }
-        at
+        self.trial.new.push(bin);
     }
 
     /// Places up to `most` units on a new bin that was just opened for them and has the room: fewer where relations to what
@@ -354,15 +360,6 @@ impl<'a> Bins<'a> {
         }
         let key = (need.constraint_serial, pool, template);
         if *self.trial.new_allowed.entry(key).or_insert_with(|| judge().is_none()) { None } else { judge() }
-    }
-
-    /// The greatest number of units of a class that one empty host may carry because of ties to its own kind.
-    pub(crate) fn host_cap(&mut self, class: &Class) -> u32 {
-        let hosts_only = |key: &Name| &**key == HOSTNAME_LABEL;
-        let away = class.relations.away.iter().any(|term| hosts_only(&term.key) && term.matches(&class.key));
-        let spread = class.relations.spread.iter().filter(|term| hosts_only(&term.pods.key));
-        let skew = spread.map(|term| term.max_skew).min().unwrap_or(u32::MAX);
-        if away || !class.ports.is_empty() { 1 } else { skew }
     }
 
     /// Why most nodes that are there refuse a need: each reason with its number of nodes, the most first.

@@ -396,7 +396,7 @@ fn choices(bins: &Bins<'_>, rooms: &Rooms, needs: &[Need<'_>], refusals: &mut Re
             }
             let here = |id: &&Name| entry.instances[*id].zone == new.zone || entry.templates.len() == 1;
             let used = |id: &&Name| !bins.is_opened(id);
-            let stopped: Vec<Name> = room.stopped.iter().filter(here).filter(used).cloned().rev().collect();
+            let stopped: Vec<Name> = room.startable(entry).filter(here).filter(used).cloned().rev().collect();
             let creatable = entry.can_make(template as u32);
             if stopped.is_empty() && !creatable {
                 refused = refused.or(Some(SkipReason::NothingToStart));

@@ -4,7 +4,7 @@ use super::Capacity;
 use super::relations::Opened;
 use crate::kube::Name;
 use crate::resources::{GpuDevices, Resources};
-use crate::snapshot::HostPort;
+use crate::snapshot::{HostPort, Snapshot};
 use crate::units::Time;
 
 /// A node that is starting, or that this plan starts.
@@ -40,6 +40,15 @@ impl NewBin {
     /// How many units it carries.
     pub(crate) fn units(&self) -> u32 {
         self.load.iter().map(|(_, units)| units).sum()
+    }
+
+    /// What is free on it before anything is placed there.
+    pub(super) fn room(&self, snapshot: &Snapshot) -> Resources {
+        let template = &snapshot.pools[self.pool as usize].templates[self.template as usize];
+        let mut free = self.returning.unwrap_or(template.free);
+        free[Resources::GPU_WHOLE] = self.gpus.wholly_free();
+        free[Resources::GPU_SHARE] = self.gpus.greatest_share();
+        free
     }
 
     /// A bin without ports taken.

@@ -12,7 +12,7 @@ use super::need::Need;
 use crate::kube::Name;
 use crate::plan::Misfit;
 use crate::resources::{DIMENSIONS, Resources};
-use crate::snapshot::{HOSTNAME_LABEL, NodeIndex, PodTerm};
+use crate::snapshot::{Class, HOSTNAME_LABEL, NodeIndex, PodTerm};
 
 /// Units of a need that go to one zone, or to any.
 #[derive(Clone, Debug)]
@@ -155,7 +155,7 @@ impl<'n> Splitter<'n> {
     ) {
         let host_terms = self.host_terms(need);
         let host_meant = self.host_meant(need);
-        let host_cap = bins.host_cap(need.class);
+        let host_cap = host_cap(need.class);
         let part = |domain: Option<(Name, Name)>, spread_over: Option<Name>, left: u32| Part {
             need: at,
             domain,
@@ -244,4 +244,13 @@ fn even_shares(
         *shares.entry(zone.clone()).or_default() += 1;
     }
     shares
+}
+
+/// The greatest number of units of a class that one empty host may carry because of ties to its own kind.
+fn host_cap(class: &Class) -> u32 {
+    let hosts_only = |key: &Name| &**key == HOSTNAME_LABEL;
+    let away = class.relations.away.iter().any(|term| hosts_only(&term.key) && term.matches(&class.key));
+    let spread = class.relations.spread.iter().filter(|term| hosts_only(&term.pods.key));
+    let skew = spread.map(|term| term.max_skew).min().unwrap_or(u32::MAX);
+    if away || !class.ports.is_empty() { 1 } else { skew }
 }

@@ -80,7 +80,11 @@ impl Terms {
     /// All terms of these classes, and of running pods that demand distance from them, with what runs counted.
     pub(crate) fn new<'n>(snapshot: &Snapshot, classes: impl Iterator<Item = &'n Class>) -> Self {
         let mut terms = Self::default();
-        for class in classes {
+        if snapshot.related.is_empty() {
+            return terms;
+        }
+        let mut known = FxHashSet::default();
+        for class in classes.filter(|class| known.insert(std::ptr::from_ref(*class))) {
             terms.register(snapshot, class);
         }
         if !terms.is_empty() {
@@ -241,7 +245,7 @@ impl Terms {
         for spread in &relations.spread {
             self.add(&spread.pods, Some(class.constraint));
         }
-        for &slot in &snapshot.keeping_away {
+        for &slot in &snapshot.related {
             for term in &snapshot.class(slot).relations.away {
                 if term.matches(&class.key) {
                     self.add(term, None);

@@ -1,6 +1,6 @@
 //! Rooms: how far each pool may grow, and which limit binds first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kube::Name;
 use crate::memory::Memory;
@@ -44,8 +44,8 @@ pub(crate) struct Room {
     pub max: u32,
     /// Price of a node per hour.
     pub price: Money,
-    /// Identities of the instances that are off and free to be started, in order of their names.
-    pub stopped: Vec<Name>,
+    /// Names of its machines that are being launched: they are not free to be started.
+    launching: BTreeSet<Name>,
     /// Why it takes no launch at all now.
     pub closed: Option<SkipReason>,
     /// Why each of its zones takes no launch now, where launches failed there.
@@ -160,6 +160,11 @@ impl Rooms {
 }
 
 impl Room {
+    /// Identities of the instances that are off and free to be started, in order of their names.
+    pub(crate) fn startable<'p>(&'p self, pool: &'p PoolEntry) -> impl DoubleEndedIterator<Item = &'p Name> {
+        pool.stopped.iter().filter(|id| !self.launching.contains(&pool.instances[*id].name))
+    }
+
     fn new(
         pool: &PoolEntry,
         snapshot: &Snapshot,
@@ -176,7 +181,6 @@ impl Room {
             + counts.of(BaseState::Cordoned)
             + counts.of(BaseState::CordonedByUs)
             + counts.of(BaseState::Stopping);
-        let launching = |name: &Name| memory.ledger.launches.contains_key(name);
         // What we have under way counts until it has ended, also where no list shows it yet or any more; what is seen counts
         // once.
         let launches = memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
@@ -188,8 +192,6 @@ impl Room {
         let under_way = launches.map(|(name, launch)| (name, &launch.provider_id));
         let under_way = under_way.chain(removals.map(|(name, removal)| (name, &removal.provider_id)));
         let unseen = under_way.filter(|machine| !is_seen(machine)).count() as u32;
-        let stopped =
-            pool.stopped.iter().filter(|id| !launching(&pool.instances[*id].name)).cloned().collect();
         let (min, max) = spec.range_at(now);
         let growth = &snapshot.policy.growth;
         let allowed = growth.starting_share.of(u64::from(ready)).max(u64::from(growth.starting_minimum));
@@ -205,7 +207,7 @@ impl Room {
             min,
             max,
             price: spec.price.per_hour.unwrap_or(dearest),
-            stopped,
+            launching: own_names(pool, memory.ledger.launches.keys()),
             closed: closed(pool, snapshot, memory, now),
             backed_off: pool
                 .templates
@@ -220,6 +222,11 @@ impl Room {
             model: spec.template.gpu_model.clone().unwrap_or_default(),
         }
     }
+}
+
+/// Those of names that instances of a pool have.
+fn own_names<'n>(pool: &PoolEntry, names: impl Iterator<Item = &'n Name>) -> BTreeSet<Name> {
+    names.filter(|name| pool.states.contains_key(*name)).cloned().collect()
 }
 
 /// Why a zone of a pool takes no launch now.

@@ -9,6 +9,8 @@ pub use document::ObservationSpec;
 pub use instances::{Instance, InstanceState};
 pub use object::{Change, Object, ObjectKey, ObjectKind};
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
@@ -80,8 +82,8 @@ pub enum Body {
     Listed(Vec<Object>),
     /// What changed of one Kubernetes kind since the last observation of the same source.
     Changed(Vec<Change>),
-    /// The complete list of a pool's instances.
-    Instances(Vec<Instance>),
+    /// The complete list of a pool's instances; the very same list again where nothing is known to have changed.
+    Instances(Arc<[Instance]>),
     /// The answer of another system, word for word.
     Answer(serde_json::Value),
 }

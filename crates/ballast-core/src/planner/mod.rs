@@ -134,9 +134,7 @@ fn begin<'a>(
 ) -> Bins<'a> {
     let mut bins = Bins::new(snapshot, bench, terms, steps);
     given.replaced.iter().for_each(|&rank| bins.close(rank));
-    for bin in &given.rising {
-        bins.open(bin.clone());
-    }
+    bins.open_all(&given.rising);
     bins
 }
 

@@ -237,7 +237,7 @@ impl Placing<'_, '_, '_> {
         let is_open = |template: u32| room.backed_off[template as usize].is_none();
         let zone_of = |id: &Name| entry.template_in(Some(&entry.instances[id].zone));
         let startable = |id: &&Name| !self.bins.is_opened(id) && is_open(zone_of(id));
-        if let Some(id) = room.stopped.iter().find(startable) {
+        if let Some(id) = room.startable(entry).find(startable) {
             let (name, template) = (entry.instances[id].name.clone(), zone_of(id));
             let gpus = entry.templates[template as usize].gpus;
             let mut bin = NewBin::new(pool as u32, template, Capacity::Stopped, name, gpus);

@@ -112,16 +112,19 @@ fn returning(snapshot: &Snapshot, memory: &Memory) -> Vec<NewBin> {
     let waits = |name: &str| {
         memory.ledger.removals.get(name).is_some_and(|removal| removal.waits() && !removal.stopping)
     };
-    let mut nodes: Vec<&NodeEntry> = snapshot.unsettled.iter().map(|&slot| snapshot.node(slot)).collect();
-    nodes.retain(|node| node.state == BaseState::CordonedByUs && waits(&node.name));
-    nodes.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut slots: Vec<u32> = snapshot.unsettled.iter().copied().collect();
+    slots.retain(|&slot| {
+        let node = snapshot.node(slot);
+        node.state == BaseState::CordonedByUs && waits(&node.name)
+    });
+    slots.sort_unstable_by_key(|&slot| snapshot.rank(slot));
     let taken_back = |node: &NodeEntry| {
         let pool = node.pool?;
         let mut bin = NewBin::new(pool, node.zone, Capacity::Free, node.name.clone(), node.gpus);
         bin.returning = Some(node.free());
         Some(bin)
     };
-    nodes.into_iter().filter_map(taken_back).collect()
+    slots.into_iter().filter_map(|slot| taken_back(snapshot.node(slot))).collect()
 }
 
 /// A node on its way up is a place already.

@@ -1,5 +1,7 @@
 //! Requests to the world and its replies. The live runner sends them; the simulator plays the world.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
@@ -19,7 +21,7 @@ pub enum Request {
         /// The version that is written; the precondition is that the stored one is one less.
         version: u64,
         /// The ledger as JSON.
-        body: String,
+        body: Arc<str>,
     },
     /// Reads the ledger that is stored; the reply is [`Reply::Ledger`].
     ReadLedger,
@@ -27,7 +29,7 @@ pub enum Request {
     /// a restart.
     WriteHistory {
         /// The history as JSON.
-        body: String,
+        body: Arc<str>,
     },
     /// Starts a stopped instance.
     StartInstance {

@@ -88,7 +88,7 @@ fn write(observation: &Observation) -> Result<Line, serde_json::Error> {
     let said = match &observation.outcome {
         Ok(Body::Listed(objects)) => Said::Listed(objects.iter().map(to_value).collect::<Result<_, _>>()?),
         Ok(Body::Changed(changes)) => Said::Changed(changes.iter().map(changed).collect::<Result<_, _>>()?),
-        Ok(Body::Instances(instances)) => Said::Instances(instances.clone()),
+        Ok(Body::Instances(instances)) => Said::Instances(instances.to_vec()),
         Ok(Body::Answer(answer)) => Said::Answer(answer.clone()),
         Err(error) => Said::Error(redact::error(error)),
     };
@@ -120,7 +120,7 @@ fn read(line: Line) -> Result<Observation, serde_json::Error> {
             };
             Ok(Body::Changed(changes.into_iter().map(read).collect::<Result<_, _>>()?))
         }
-        Said::Instances(instances) => Ok(Body::Instances(instances)),
+        Said::Instances(instances) => Ok(Body::Instances(instances.into())),
         Said::Answer(answer) => Ok(Body::Answer(answer)),
         Said::Error(error) => Err(error),
     };

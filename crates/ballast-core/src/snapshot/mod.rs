@@ -8,6 +8,7 @@ mod changes;
 mod class;
 mod constraint;
 mod index;
+mod instances;
 mod intern;
 mod node;
 mod pod_table;
@@ -89,8 +90,10 @@ pub struct Snapshot {
     pub(crate) unsettled: BTreeSet<u32>,
     /// Nodes whose machine is gone, by slot.
     pub(crate) ghosts: BTreeSet<u32>,
-    /// Classes with pods that demand distance from others: they bind what comes later.
-    pub(crate) keeping_away: BTreeSet<u32>,
+    /// Nodes that carry our mark though they are ready or their machine runs, by slot.
+    pub(crate) marked: BTreeSet<u32>,
+    /// Classes whose pods demand nearness to others, distance from them, or an even spread.
+    pub(crate) related: BTreeSet<u32>,
     /// Classes whose pods belong to gangs.
     pub(crate) in_gangs: BTreeSet<u32>,
     pub(crate) daemons: BTreeMap<(Name, Name), Arc<DaemonSet>>,

@@ -113,7 +113,11 @@ impl NodeEntry {
             0 => 0,
             // Devices that are in use and not offered any more are not unused.
             _ if all <= 0 => u32::MAX,
-            used => u32::try_from(i128::from(used) * 1000 / i128::from(all)).unwrap_or(u32::MAX),
+            used => {
+                let milli = used.checked_mul(1000).map(|milli| i128::from(milli / all));
+                let milli = milli.unwrap_or_else(|| i128::from(used) * 1000 / i128::from(all));
+                u32::try_from(milli).unwrap_or(u32::MAX)
+            }
         };
         let gpus = self.gpus.count() as i64 * 1000;
         share(self.movable[Resources::CPU], self.allocatable[Resources::CPU])

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::kube::{DaemonSet, Labels, Name};
-use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
-use crate::observation::{Instance, InstanceState};
+use crate::observation::InstanceState;
 use crate::policy::VmPoolSpec;
 use crate::resources::{GpuDevices, ResourceNames, Resources, pod_requests};
 
 use super::class::{HostPort, host_ports};
 use super::constraint::{Constraint, GPU_MODEL_LABELS, Profile};
+use super::instances::Instances;
 use super::node::{BaseState, offered};
 
 /// The label of a node's zone.
@@ -25,9 +25,6 @@ pub const TYPE_LABEL: &str = "node.kubernetes.io/instance-type";
 pub const POOL_LABEL: &str = "ballast.dev/pool";
 /// What a kubelet allows when nobody says otherwise.
 const DEFAULT_PODS: i64 = 110;
-
-/// Instances by identity, in its order.
-pub(crate) type Instances = IndexMap<Name, Instance, FxBuildHasher>;
 
 /// A pool.
 #[derive(Clone, Debug)]
@@ -114,7 +111,7 @@ impl PoolEntry {
             name,
             spec,
             templates: Vec::new(),
-            instances: IndexMap::default(),
+            instances: Instances::default(),
             listed: false,
             states: FxHashMap::default(),
             stopped: Vec::new(),
@@ -156,16 +153,16 @@ impl PoolEntry {
         known.or_else(|| self.states.get(name).copied())
     }
 
-    /// Sorts the instances into those that are off and those that are up without being a node; `is_node` tells it of each.
-    pub(super) fn sort_instances(&mut self, is_node: &[bool]) {
-        self.states =
-            self.instances.values().map(|instance| (instance.name.clone(), instance.state)).collect();
+    /// Sorts the instances into those that are off and those that are up without being a node; `is_nodeless` tells it of each.
+    pub(super) fn sort_instances(&mut self, is_nodeless: &[bool]) {
+        self.states.clear();
+        self.states.extend(self.instances.values().map(|instance| (instance.name.clone(), instance.state)));
         let (mut stopped, mut nodeless) = (Vec::new(), Vec::new());
-        for (instance, is_node) in self.instances.values().zip(is_node) {
+        for (instance, is_nodeless) in self.instances.values().zip(is_nodeless) {
             let named = (instance.name.clone(), instance.id.clone());
             if instance.state == InstanceState::Stopped {
                 stopped.push(named);
-            } else if !is_node {
+            } else if *is_nodeless {
                 nodeless.push(named);
             }
         }

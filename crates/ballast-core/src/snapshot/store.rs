@@ -11,8 +11,8 @@ use crate::observation::{
 use crate::policy::ClusterPolicySpec;
 use crate::units::{Share, Time};
 
+use super::instances::{Instances, bring_up_to_date};
 use super::pod_table::PodTable;
-use super::pool::Instances;
 use super::store_pods::Shortcuts;
 use super::{PodEntry, Snapshot};
 
@@ -23,6 +23,8 @@ pub struct Store {
     pub(super) pod_slots: PodTable,
     pub(super) free_pods: Vec<u32>,
     pub(super) shortcuts: Shortcuts,
+    /// The instances of each pool as they were last listed and believed.
+    lists: FxHashMap<Name, Arc<[Instance]>>,
     /// Instances by pool, where the pool itself is not known (any more): it may be told of later.
     pub(super) poolless: FxHashMap<Name, Instances>,
     /// The name of the cluster's policy.
@@ -130,7 +132,7 @@ impl Store {
         self.snapshot_mut().sources.entry(source).or_default().changed(at, len);
     }
 
-    fn list_instances(&mut self, source: Source, at: Time, instances: Vec<Instance>) {
+    fn list_instances(&mut self, source: Source, at: Time, instances: Arc<[Instance]>) {
         let max_shrink = self.current.policy.sources.max_shrink;
         let pool = source.name.clone();
         let snapshot = Arc::make_mut(&mut self.current);
@@ -140,41 +142,31 @@ impl Store {
         }
         // What was seen on its way out may be missing next time without suspicion.
         state.len = instances.iter().filter(|instance| instance.state != InstanceState::Stopping).count();
-        let mut listed: Instances =
-            instances.into_iter().map(|instance| (instance.id.clone(), instance)).collect();
-        let found = snapshot.pools.binary_search_by(|entry| entry.name.cmp(&pool));
-        let before =
-            found.map_or_else(|_| self.poolless.get(&pool), |at| Some(&snapshot.pools[at].instances));
-        fill_in_since(&mut listed, before, at);
-        listed.sort_unstable_keys();
-        let Ok(at) = found else {
-            self.poolless.insert(pool, listed);
+        let found = snapshot.pools.binary_search_by(|entry| entry.name.cmp(&pool)).ok();
+        let is_first = found.is_some_and(|at| !std::mem::replace(&mut snapshot.pools[at].listed, true));
+        let last = self.lists.insert(pool.clone(), instances.clone());
+        if !is_first && last.is_some_and(|last| Arc::ptr_eq(&last, &instances)) {
             return;
+        }
+        let known = match found {
+            Some(at) => &mut snapshot.pools[at].instances,
+            None => self.poolless.entry(pool).or_default(),
         };
-        if !std::mem::replace(&mut snapshot.pools[at].listed, true) {
+        let concerned = bring_up_to_date(known, &instances, at);
+        let Some(at) = found else { return };
+        if !concerned.is_empty() {
+            snapshot.sort_instances(at);
+        }
+        let mut slots: Vec<u32> =
+            concerned.iter().filter_map(|id| snapshot.node_ids.get(id).copied()).collect();
+        if is_first {
             // What is missing says something from now on.
             let own = |slot: &u32| snapshot.nodes[*slot as usize].pool == Some(at as u32);
-            let own: Vec<u32> = (0..snapshot.nodes.len() as u32).filter(own).collect();
-            for slot in own {
-                snapshot.judge(slot);
-                self.touched.push(slot);
-            }
+            slots.extend((0..snapshot.nodes.len() as u32).filter(own));
         }
-        let before = &snapshot.pools[at].instances;
-        if *before == listed {
-            return;
-        }
-        let news = listed.values().filter(|instance| before.get(&instance.id) != Some(instance));
-        let gone = before.values().filter(|instance| listed.get(&instance.id) != Some(instance));
-        let concerned: Vec<Name> = news.chain(gone).map(|instance| instance.id.clone()).collect();
-        snapshot.supply.renew();
-        snapshot.pools[at].instances = listed;
-        snapshot.sort_instances(at);
-        for id in concerned {
-            if let Some(&slot) = snapshot.node_ids.get(&id) {
-                snapshot.judge(slot);
-                self.touched.push(slot);
-            }
+        for slot in slots {
+            snapshot.judge(slot);
+            self.touched.push(slot);
         }
     }
 
@@ -274,14 +266,6 @@ impl Store {
             ObjectKind::Node => self.current.order.len(),
             kind => self.keys(kind).len(),
         }
-    }
-}
-
-/// Where a provider does not say since when an instance has been in its state: since it was first seen in it.
-fn fill_in_since(listed: &mut Instances, before: Option<&Instances>, at: Time) {
-    for (id, instance) in listed.iter_mut().filter(|(_, instance)| instance.since.is_none()) {
-        let known = before.and_then(|before| before.get(id)).filter(|known| known.state == instance.state);
-        instance.since = known.and_then(|known| known.since).or(Some(at));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Taking in nodes and pools: what is free, whose a node is, where it is in its life.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::kube::{Name, Node};
@@ -162,9 +163,12 @@ impl Snapshot {
     /// Sorts the instances of a pool by what they are: off, up without being a node, a node.
     pub(super) fn sort_instances(&mut self, pool: usize) {
         self.supply.renew();
-        let is_node = |instance: &Instance| self.node_of_instance(&instance.id, &instance.name).is_some();
-        let nodes: Vec<bool> = self.pools[pool].instances.values().map(is_node).collect();
-        self.pools[pool].sort_instances(&nodes);
+        let is_nodeless = |instance: &Instance| {
+            instance.state != InstanceState::Stopped
+                && self.node_of_instance(&instance.id, &instance.name).is_none()
+        };
+        let nodeless: Vec<bool> = self.pools[pool].instances.values().map(is_nodeless).collect();
+        self.pools[pool].sort_instances(&nodeless);
     }
 
     /// Brings the index up to date with a node, and notes the change if placing pods depends on it.
@@ -276,18 +280,21 @@ impl Snapshot {
         entry.pool = pool;
         entry.state = state;
         let pool = pool.map(|pool| &self.pools[pool as usize]);
-        if entry.node.as_ref().zip(pool).is_some_and(|(node, pool)| is_ghost(node, pool)) {
-            self.ghosts.insert(slot);
-        } else {
-            self.ghosts.remove(&slot);
-        }
-        if pool.is_some()
-            && matches!(state, BaseState::NotReady | BaseState::Cordoned | BaseState::CordonedByUs)
-        {
-            self.unsettled.insert(slot);
-        } else {
-            self.unsettled.remove(&slot);
-        }
+        let ghost = entry.node.as_ref().zip(pool).is_some_and(|(node, pool)| is_ghost(node, pool));
+        keep(&mut self.ghosts, slot, ghost);
+        let unsettled = matches!(state, BaseState::NotReady | BaseState::Cordoned | BaseState::CordonedByUs);
+        keep(&mut self.unsettled, slot, pool.is_some() && unsettled);
+        let marked = self.is_marked(slot);
+        keep(&mut self.marked, slot, marked);
+    }
+
+    /// Whether a node that is ready or whose machine runs carries our mark.
+    fn is_marked(&self, slot: u32) -> bool {
+        let entry = &self.nodes[slot as usize];
+        let Some(node) = entry.node.as_ref().filter(|node| is_ours(node)) else { return false };
+        let pool = entry.pool.map(|pool| &self.pools[pool as usize]);
+        let instance = pool.and_then(|pool| pool.instances.get(&node.spec.provider_id));
+        node.is_ready() || instance.is_some_and(|instance| instance.state == InstanceState::Running)
     }
 
     /// Keeps the set of nodes that little would have to leave.
@@ -300,11 +307,7 @@ impl Snapshot {
             let is_light = entry.utilisation_milli() < threshold.max(1);
             managed && (is_light || entry.state == BaseState::NotReady && self.is_deserted(entry))
         });
-        if light {
-            self.lightly_used.insert(slot)
-        } else {
-            self.lightly_used.remove(&slot)
-        };
+        keep(&mut self.lightly_used, slot, light);
     }
 
     /// Whether all that could move was told to go. On a node that does not answer nobody confirms that it is gone: it uses
@@ -333,9 +336,8 @@ impl Snapshot {
             None if pool.is_some_and(|pool| is_ghost(node, pool)) => return BaseState::Stopped,
             _ => {}
         }
-        let mark = node.metadata.annotations.contains_key(CORDON_MARK);
         if node.spec.unschedulable {
-            return if mark { BaseState::CordonedByUs } else { BaseState::Cordoned };
+            return if is_ours(node) { BaseState::CordonedByUs } else { BaseState::Cordoned };
         }
         let promised =
             pool.and_then(|pool| pool.templates.first()).map_or(0, |template| template.gpus.count());
@@ -355,4 +357,18 @@ impl Snapshot {
 fn is_ghost(node: &Node, pool: &PoolEntry) -> bool {
     let id = &node.spec.provider_id;
     pool.listed && !id.is_empty() && !node.is_ready() && !pool.instances.contains_key(id)
+}
+
+/// Whether the cordon of a node is ours.
+fn is_ours(node: &Node) -> bool {
+    node.metadata.annotations.contains_key(CORDON_MARK)
+}
+
+/// Keeps a slot in a set, or out of it.
+fn keep(set: &mut BTreeSet<u32>, slot: u32, is_in: bool) {
+    if is_in {
+        set.insert(slot);
+    } else {
+        set.remove(&slot);
+    }
 }

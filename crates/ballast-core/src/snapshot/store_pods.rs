@@ -211,8 +211,8 @@ impl Snapshot {
         let constraint = self.constraints.take(constraint).slot;
         let misses_volumes = self.misses_volumes(&key.namespace, &claims);
         let relations = key.relations();
-        if !relations.away.is_empty() {
-            self.keeping_away.insert(slot);
+        if !relations.is_empty() {
+            self.related.insert(slot);
         }
         let gang = key.gang();
         if gang.is_some() {
@@ -240,7 +240,7 @@ impl Snapshot {
         if self.class_keys.give_back(slot).is_some() {
             let class = self.classes[slot as usize].take().expect("a class is kept while it has pods");
             self.constraints.give_back(class.constraint);
-            self.keeping_away.remove(&slot);
+            self.related.remove(&slot);
             self.in_gangs.remove(&slot);
         }
     }

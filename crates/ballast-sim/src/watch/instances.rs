@@ -1,6 +1,7 @@
 //! The instances of a pool, as its cloud lists them when it is asked.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use ballast_core::kube::Name;
 use ballast_core::observation::{Body, ErrorClass, Instance, Observation, Source, SourceError};
@@ -18,8 +19,10 @@ pub(super) struct PoolFeed {
     source: Source,
     interval: Span,
     asked_at: Option<Time>,
+    /// What it would list, for as long as its machines are the same.
+    current: Option<Arc<[Instance]>>,
     /// What was listed before, where a fault may want to tell it again: the oldest first.
-    past: VecDeque<(Time, Vec<Instance>)>,
+    past: VecDeque<(Time, Arc<[Instance]>)>,
     keeps_past: bool,
     /// What keeps it from showing the truth, and since when.
     pub(super) trouble: Option<(FaultKind, Time)>,
@@ -31,6 +34,7 @@ impl PoolFeed {
             source: Source::instances(pool),
             interval: spec.pace.instances,
             asked_at: None,
+            current: None,
             past: VecDeque::new(),
             keeps_past: spec.faults.iter().any(|fault| fault.kind == FaultKind::StateLag),
             trouble: None,
@@ -52,7 +56,9 @@ impl PoolFeed {
             return None;
         }
         self.asked_at = Some(now);
-        world.pools[pool].dirty = false;
+        if std::mem::take(&mut world.pools[pool].dirty) {
+            self.current = None;
+        }
         let name = world.pools[pool].name.clone();
         let fault = world.faults.of_view(View::Instances, &name);
         let lag = world.faults.lag(&name);
@@ -66,19 +72,22 @@ impl PoolFeed {
                 let class = fault.and_then(|fault| fault.class).unwrap_or(ErrorClass::Transient);
                 Err(SourceError { class, message: "the instances cannot be listed".into() })
             }
-            Some(FaultKind::EmptyView) => Ok(Body::Instances(Vec::new())),
+            Some(FaultKind::EmptyView) => Ok(Body::Instances(Arc::default())),
             Some(FaultKind::TruncatedView) => {
-                let mut instances = world.instances(pool);
-                instances.truncate(instances.len() / 2);
-                Ok(Body::Instances(instances))
+                let instances = self.truth(world, pool);
+                Ok(Body::Instances(instances[..instances.len() / 2].into()))
             }
             _ => Ok(Body::Instances(self.list(world, pool, lag))),
         };
         Some(Observation { source: self.source.clone(), taken_at: now, outcome })
     }
 
-    fn list(&mut self, world: &World, pool: usize, lag: Option<Span>) -> Vec<Instance> {
-        let instances = world.instances(pool);
+    fn truth(&mut self, world: &World, pool: usize) -> Arc<[Instance]> {
+        self.current.get_or_insert_with(|| world.instances(pool)).clone()
+    }
+
+    fn list(&mut self, world: &World, pool: usize, lag: Option<Span>) -> Arc<[Instance]> {
+        let instances = self.truth(world, pool);
         if !self.keeps_past {
             return instances;
         }

@@ -31,6 +31,8 @@ pub(crate) use machine::{Kind, Machine, NONE, Power, Ready};
 pub(crate) use pod::{Life, Pod};
 pub(crate) use queue::Event;
 
+use std::sync::Arc;
+
 use rand::RngExt;
 use rustc_hash::FxHashMap;
 
@@ -84,7 +86,7 @@ pub(crate) struct World {
     pub(crate) changes: Changes,
     pub(crate) ledger: LedgerStore,
     /// The durable history, once it was written.
-    pub(crate) history: Option<String>,
+    pub(crate) history: Option<Arc<str>>,
     pub(crate) meter: Meter,
     texts: FxHashMap<&'static str, Name>,
     digits: Vec<Name>,

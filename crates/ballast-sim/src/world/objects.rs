@@ -134,7 +134,7 @@ impl World {
     }
 
     /// The instances of a pool as its cloud tells of them.
-    pub(crate) fn instances(&self, pool: usize) -> Vec<Instance> {
+    pub(crate) fn instances(&self, pool: usize) -> Arc<[Instance]> {
         let pool = &self.pools[pool];
         let machines = pool.machines.iter().map(|&machine| &self.machines[machine as usize]);
         let there = machines.filter(|machine| machine.power != Power::Gone);

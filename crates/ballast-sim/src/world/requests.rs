@@ -1,5 +1,7 @@
 //! Requests to the world: one in, carried out at once, its reply out.
 
+use std::sync::Arc;
+
 use ballast_core::kube::Name;
 use ballast_core::observation::{ErrorClass, SourceError};
 use ballast_core::policy::StopMode;
@@ -18,7 +20,7 @@ pub(crate) struct LedgerStore {
     /// The version that is stored; 0 before the first.
     pub(crate) version: u64,
     /// What is stored.
-    pub(crate) body: Option<String>,
+    pub(crate) body: Option<Arc<str>>,
 }
 
 fn failed(class: ErrorClass, message: impl Into<String>) -> Reply {
@@ -34,7 +36,7 @@ impl World {
                 self.history = Some(body.clone());
                 Reply::Done
             }
-            Request::ReadLedger => Reply::Ledger(self.ledger.body.clone()),
+            Request::ReadLedger => Reply::Ledger(self.ledger.body.as_deref().map(str::to_owned)),
             Request::StartInstance { id, .. } => self.start_instance(id),
             Request::CreateInstance { pool, zone, name, token } => {
                 self.create_instance(pool, zone, name, token)
@@ -48,14 +50,14 @@ impl World {
         }
     }
 
-    fn write_ledger(&mut self, version: u64, body: &str) -> Reply {
-        if version == self.ledger.version && self.ledger.body.as_deref() == Some(body) {
+    fn write_ledger(&mut self, version: u64, body: &Arc<str>) -> Reply {
+        if version == self.ledger.version && self.ledger.body.as_ref() == Some(body) {
             return Reply::Done;
         }
         if version != self.ledger.version + 1 {
             return failed(ErrorClass::Conflict, format!("version {} is stored", self.ledger.version));
         }
-        self.ledger = LedgerStore { version, body: Some(body.to_owned()) };
+        self.ledger = LedgerStore { version, body: Some(body.clone()) };
         Reply::Done
     }
 

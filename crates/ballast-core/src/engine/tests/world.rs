@@ -131,7 +131,7 @@ impl World {
         match request {
             Request::WriteLedger { version, body } => self.write(*version, body),
             Request::WriteHistory { body } => {
-                self.stored_history = Some(body.clone());
+                self.stored_history = Some(body.to_string());
                 Reply::Done
             }
             Request::ReadLedger => Reply::Ledger(self.stored.as_ref().map(|(_, body)| body.clone())),

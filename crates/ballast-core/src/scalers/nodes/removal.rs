@@ -4,7 +4,7 @@
 //! displace is placed elsewhere on the same trial that holds what was granted, so that removals are feasible together and
 //! never take what a grant will need.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::grant::{Bins, Room, Rooms};
 use crate::kube::Name;
@@ -81,7 +81,14 @@ pub(crate) struct Weighing<'a, 'b> {
     /// Nodes that are kept for gangs.
     holds: BTreeMap<&'a Name, Hold<'a>>,
     budgets: Budgets,
+    paces: Vec<Pace>,
     removals: Removals,
+}
+
+/// How fast a pool comes and when it last grew.
+struct Pace {
+    boot: Span,
+    last_added: Option<Time>,
 }
 
 /// What is counted down while nodes are chosen.
@@ -128,12 +135,14 @@ impl<'a, 'b> Weighing<'a, 'b> {
         let snapshot = bins.snapshot;
         let budgets = Budgets::new(snapshot, memory, rooms, now);
         let holds = holds(memory, wishes);
+        let paces = snapshot.pools.iter().map(|pool| Pace::new(pool, memory)).collect();
         let removals = Removals::default();
-        Self { snapshot, memory, now, bins, rooms, held_pools, holds, budgets, removals }
+        Self { snapshot, memory, now, bins, rooms, held_pools, holds, budgets, paces, removals }
     }
 
     /// Weighs every candidate.
     pub(crate) fn run(mut self) -> Removals {
+        let mut weighed = Vec::new();
         for slot in candidates(self.snapshot) {
             let node = self.snapshot.node(slot);
             let Some(pool) = node.pool else { continue };
@@ -141,9 +150,12 @@ impl<'a, 'b> Weighing<'a, 'b> {
             if let Some(at) = verdict.as_ref().and_then(looks_again) {
                 self.removals.next_at = Some(self.removals.next_at.map_or(at, |next| next.min(at)));
             }
-            self.removals.candidates.push(Candidate { node: node.name.clone(), unsafe_to_remove: verdict });
+            let candidate = Candidate { node: node.name.clone(), unsafe_to_remove: verdict };
+            weighed.push((self.snapshot.rank(slot), candidate));
         }
-        self.removals.candidates.sort_by(|a, b| a.node.cmp(&b.node));
+        // Ranks are in the order of names.
+        weighed.sort_unstable_by_key(|(rank, _)| *rank);
+        self.removals.candidates = weighed.into_iter().map(|(_, candidate)| candidate).collect();
         self.removals
     }
 
@@ -169,11 +181,11 @@ impl<'a, 'b> Weighing<'a, 'b> {
         }
         let displaces = displaced(self.snapshot, node, &entry.spec, &self.budgets)?;
         let mark = self.bins.mark();
-        self.bins.close(rank);
         let elsewhere = self.place_elsewhere(rank, &displaces);
         let going = elsewhere.and_then(|()| self.may_go(slot, node, pool, displaces, hold));
         match going {
             Ok(going) => {
+                self.bins.close(rank);
                 self.let_go(going, pool);
                 Ok(())
             }
@@ -186,6 +198,9 @@ impl<'a, 'b> Weighing<'a, 'b> {
 
     /// Places all displaced pods on other nodes, or says which fits nowhere.
     fn place_elsewhere(&mut self, rank: usize, displaces: &[u32]) -> Result<(), UnsafeToRemove> {
+        if !displaces.is_empty() {
+            self.bins.close(rank);
+        }
         for (need, pod) in leave(self.bins, rank, displaces) {
             let is_modelled = need.class.unmodelled.is_empty();
             if !is_modelled || self.bins.place_on_nodes(&need, need.count) < need.count {
@@ -224,7 +239,8 @@ impl<'a, 'b> Weighing<'a, 'b> {
         };
         // Time is there to see whether a node is needed again; of the others it is known.
         if matches!(why, Why::Unneeded) {
-            let reason = not_yet(entry, node, self.memory, room.price, self.now, idle_since, displaces.len());
+            let pace = &self.paces[pool];
+            let reason = not_yet(entry, node, pace, room.price, self.now, idle_since, displaces.len());
             reason.map_or(Ok(()), Err)?;
         }
         // Nothing will be done, so that no budget is spent that others could use.
@@ -245,6 +261,20 @@ impl<'a, 'b> Weighing<'a, 'b> {
         room.size_before = room.size_before.saturating_sub(1);
         room.ready = room.ready.saturating_sub(1);
         self.removals.nodes.push(going);
+    }
+}
+
+impl Pace {
+    fn new(pool: &PoolEntry, memory: &Memory) -> Self {
+        let added = memory.ledger.added.iter().filter(|added| added.pool == pool.name);
+        let again = match pool.spec.stop {
+            StopMode::Delete => LaunchKind::Create,
+            StopMode::Deallocate => LaunchKind::Start,
+        };
+        Self {
+            boot: memory.history.boot_p95(&pool.name, again).unwrap_or(pool.spec.times.boot),
+            last_added: added.map(|added| added.at).max(),
+        }
     }
 }
 
@@ -364,36 +394,27 @@ fn covering(snapshot: &Snapshot, class: u32) -> impl Iterator<Item = usize> {
     budgets.filter(|(_, budget)| key.is_covered_by(budget)).map(|(at, _)| at)
 }
 
-/// Classes that removals may displace: what is on nodes that little would have to leave.
+/// Classes that removals may displace, once for each pod: what is on nodes that little would have to leave.
 pub(crate) fn displaceable(snapshot: &Snapshot) -> impl Iterator<Item = &Class> {
-    let mut classes = BTreeSet::new();
-    for &slot in &snapshot.lightly_used {
-        classes.extend(snapshot.node(slot).pods.iter().map(|&pod| snapshot.pod(pod).class));
-    }
-    classes.into_iter().map(|class| snapshot.class(class)).filter(|class| !class.traits.daemon)
+    let pods = snapshot.lightly_used.iter().flat_map(|&slot| &snapshot.node(slot).pods);
+    pods.map(|&pod| snapshot.class(snapshot.pod(pod).class)).filter(|class| !class.traits.daemon)
 }
 
 /// What time says against the removal of a node that is not needed.
 fn not_yet(
     pool: &PoolEntry,
     node: &NodeEntry,
-    memory: &Memory,
+    pace: &Pace,
     price: Money,
     now: Time,
     since: Time,
     displaced: usize,
 ) -> Option<UnsafeToRemove> {
     let rules = &pool.spec.scale_down;
-    let last_added =
-        memory.ledger.added.iter().filter(|added| added.pool == pool.name).map(|added| added.at).max();
-    if let Some(until) = last_added.map(|at| at + rules.cool_down).filter(|&until| now < until) {
+    if let Some(until) = pace.last_added.map(|at| at + rules.cool_down).filter(|&until| now < until) {
         return Some(UnsafeToRemove::CoolDown { until });
     }
-    let again = match pool.spec.stop {
-        StopMode::Delete => LaunchKind::Create,
-        StopMode::Deallocate => LaunchKind::Start,
-    };
-    let boot = memory.history.boot_p95(&pool.name, again).unwrap_or(pool.spec.times.boot);
+    let boot = pace.boot;
     let patience = match node.state {
         BaseState::NotReady => rules.unready_after,
         _ if rules.idle_after == Span::ZERO => Span::ZERO,
