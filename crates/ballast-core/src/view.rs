@@ -90,6 +90,19 @@ pub struct Usage {
     pub gpu: i64,
 }
 
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        // Taken apart in full, so that no field is left out of a sum.
+        let Self { cpu_requested, cpu, memory_requested, memory, gpu_requested, gpu } = other;
+        self.cpu_requested += cpu_requested;
+        self.cpu += cpu;
+        self.memory_requested += memory_requested;
+        self.memory += memory;
+        self.gpu_requested += gpu_requested;
+        self.gpu += gpu;
+    }
+}
+
 /// A node or an instance that is not a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

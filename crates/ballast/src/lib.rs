@@ -11,3 +11,4 @@ pub mod demo;
 pub mod gate;
 pub mod present;
 pub mod reference;
+pub mod set;

@@ -4,6 +4,8 @@
 //! to start from. A target asserts what must hold of any input; that it returns at all is always asserted.
 
 mod documents;
+mod expressions;
+mod memory;
 mod openb;
 mod plan;
 mod record;
@@ -91,6 +93,78 @@ pub(crate) const TARGETS: &[Target] = &[
             "Observed",
             "Started",
             "timedOut",
+        ],
+    },
+    Target {
+        name: "memory",
+        run: memory::run,
+        corpus: &["fuzz/corpus/memory"],
+        tokens: &[
+            "version:",
+            "ledger:",
+            "history:",
+            "memory:",
+            "idleSince:",
+            "launches:",
+            "removals:",
+            "backOff:",
+            "strikes:",
+            "plain-0",
+            "plain-1",
+            "plain",
+            "2026-11-15T06:00:00Z",
+            "[",
+            "{",
+        ],
+    },
+    Target {
+        name: "gate",
+        run: expressions::gate,
+        corpus: &["fuzz/corpus/gate"],
+        tokens: &[
+            "cost",
+            "A.",
+            "B.",
+            "pendingP95",
+            ".etl",
+            ">",
+            "<=",
+            "==",
+            "!=",
+            "&&",
+            "||",
+            "!",
+            "(",
+            ")",
+            "+",
+            "-",
+            "*",
+            "/",
+            "%",
+            "5m",
+            "1h30m",
+            "1e9",
+            "0",
+        ],
+    },
+    Target {
+        name: "set",
+        run: expressions::set,
+        corpus: &["fuzz/corpus/set"],
+        tokens: &[
+            "Scenario/small.",
+            "VmPool/plain.",
+            "Workload/etl.",
+            "ClusterPolicy/default.",
+            "=",
+            "[0]",
+            "[\"a.b\"]",
+            "{",
+            "[",
+            "expect",
+            "until",
+            "max",
+            "limits.nodes",
         ],
     },
 ];

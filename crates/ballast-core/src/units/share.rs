@@ -11,9 +11,19 @@ pub struct Share(u32);
 
 /// Why a text is not a share.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a share: write a percentage such as `10%` or a number from 0 to 10")]
+#[error("`{text}` is not a share: {}", self.help())]
 pub struct ShareError {
     text: String,
+}
+
+impl ShareError {
+    fn help(&self) -> String {
+        let is_percent = self.text.parse::<f64>().is_ok_and(|number| (10.0..=1000.0).contains(&number));
+        match is_percent {
+            true => format!("did you mean `{}%`?", self.text),
+            false => "write a percentage such as `10%` or a number from 0 to 10".to_owned(),
+        }
+    }
 }
 
 impl Share {

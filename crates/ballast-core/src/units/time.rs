@@ -216,7 +216,7 @@ fn parse_span(text: &str) -> Option<Span> {
 }
 
 macro_rules! text_serde {
-    ($type:ty, $expecting:literal) => {
+    ($type:ty, $expecting:literal, $how:ident, { $($others:tt)* }) => {
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -234,14 +234,32 @@ macro_rules! text_serde {
                     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
                         text.parse().map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
                     }
+                    $($others)*
                 }
-                deserializer.deserialize_str(Visitor)
+                deserializer.$how(Visitor)
             }
         }
     };
 }
-text_serde!(Time, "a time such as `2026-11-15T06:00:00Z`");
-text_serde!(Span, "a duration such as `90s`, `5m`, `2h` or `7d`");
+impl SpanError {
+    /// The number alone does not say of what.
+    fn without_unit(number: impl fmt::Display) -> String {
+        format!("the number {number} has no unit: did you mean `{number}m`, or `{number}s`?")
+    }
+}
+
+text_serde!(Time, "a time such as `2026-11-15T06:00:00Z`", deserialize_str, {});
+text_serde!(Span, "a duration such as `90s`, `5m`, `2h` or `7d`", deserialize_any, {
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Span, E> {
+        Err(E::custom(SpanError::without_unit(number)))
+    }
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Span, E> {
+        Err(E::custom(SpanError::without_unit(number)))
+    }
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Span, E> {
+        Err(E::custom(SpanError::without_unit(number)))
+    }
+});
 
 #[cfg(feature = "schema")]
 mod schema {

@@ -59,19 +59,10 @@ fn pool_view(world: &World, spec: &ScenarioSpec, at: usize) -> PoolView {
         *count += 1;
         view.cost_per_hour += price;
         if machine.is_ready() {
-            add(&mut view.usage, &usage(world, machine));
+            view.usage += usage(world, machine);
         }
     }
     view
-}
-
-fn add(sum: &mut Usage, other: &Usage) {
-    sum.cpu_requested += other.cpu_requested;
-    sum.cpu += other.cpu;
-    sum.memory_requested += other.memory_requested;
-    sum.memory += other.memory;
-    sum.gpu_requested += other.gpu_requested;
-    sum.gpu += other.gpu;
 }
 
 fn usage(world: &World, machine: &Machine) -> Usage {

@@ -74,13 +74,7 @@ fn count(pool: &mut PoolView, node: &NodeView) {
         NodeState::Unready => pool.unready += 1,
     }
     if matches!(node.state, NodeState::Ready | NodeState::Cordoned | NodeState::Draining) {
-        let (sum, usage) = (&mut pool.usage, &node.usage);
-        sum.cpu += usage.cpu;
-        sum.cpu_requested += usage.cpu_requested;
-        sum.memory += usage.memory;
-        sum.memory_requested += usage.memory_requested;
-        sum.gpu += usage.gpu;
-        sum.gpu_requested += usage.gpu_requested;
+        pool.usage += node.usage;
     }
 }
 

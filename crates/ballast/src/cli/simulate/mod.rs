@@ -2,7 +2,6 @@
 
 mod policies;
 mod run;
-mod set;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -19,8 +18,8 @@ use crate::present::format::{self, Format};
 use crate::present::missed::Worst;
 use crate::present::score::{Runs, Simulated};
 use crate::present::{Doing, Failure, Screen, report, score, table};
+use crate::set::Set;
 use policies::Policy;
-use set::Set;
 use verdict::Judged;
 
 /// Run scenarios in virtual time and report what they come to.
@@ -36,7 +35,7 @@ pub(super) struct Args {
     /// A file with the ClusterPolicy or VmPools of another policy to compare with
     #[arg(long = "policy", value_name = "FILE")]
     policies: Vec<PathBuf>,
-    /// Change a field before the run
+    /// Change a field before the run; KIND is Scenario, ClusterPolicy, VmPool or Workload, and VALUE is YAML
     #[arg(long, value_name = "KIND/NAME.path=VALUE")]
     set: Vec<Set>,
     /// The seed of all chance; by default the scenario's own

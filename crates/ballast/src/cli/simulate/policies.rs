@@ -7,10 +7,10 @@ use ballast_core::policy::Mode;
 use ballast_core::units::Span;
 use ballast_sim::scenario::{Controller, Scenario, ScenarioPool};
 
-use super::set::Set;
 use crate::cli::policy_file::PolicyFile;
 use crate::cli::{Result, load};
 use crate::present::{Doing, Failure};
+use crate::set::Set;
 
 /// A scenario under one policy.
 pub(super) struct Policy {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// One change.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Set {
+pub struct Set {
     text: String,
     kind: Kind,
     name: String,
@@ -81,17 +81,17 @@ fn steps(path: &str) -> Result<Vec<Step>, String> {
 
 impl Set {
     /// The change as it was written.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether it speaks of this scenario: one that names none speaks of all.
-    pub(crate) fn is_for(&self, scenario: &str) -> bool {
+    pub fn is_for(&self, scenario: &str) -> bool {
         self.kind != Kind::Scenario || self.name == scenario
     }
 
     /// Whether it changes what a policy says, so that another policy has to be changed too.
-    pub(crate) fn is_of_policy(&self) -> bool {
+    pub fn is_of_policy(&self) -> bool {
         match self.kind {
             Kind::ClusterPolicy | Kind::VmPool => true,
             Kind::Workload => false,
@@ -102,7 +102,7 @@ impl Set {
     }
 
     /// Changes the document of a scenario.
-    pub(crate) fn apply(&self, document: &mut Value) -> Result<(), String> {
+    pub fn apply(&self, document: &mut Value) -> Result<(), String> {
         let mut place = self.root(&mut document["spec"])?;
         for (at, step) in self.path.iter().enumerate() {
             place = match step {
