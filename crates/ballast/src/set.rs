@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use ballast_core::documents::{File, whole};
 use serde_json::Value;
 
 /// One change.
@@ -30,6 +31,9 @@ enum Step {
     Index(usize),
 }
 
+/// No document is deeper, and whoever walks over one goes down as far.
+const STEPS_MAX: usize = 64;
+
 const FORM: &str = "write `KIND/NAME.path=VALUE`, such as `VmPool/gpu.max=10`";
 
 impl FromStr for Set {
@@ -46,7 +50,8 @@ impl FromStr for Set {
             _ => return Err(format!("`{kind}` is not Scenario, ClusterPolicy, VmPool or Workload")),
         };
         let (name, path) = rest.split_once('.').ok_or_else(|| format!("there is no path: {FORM}"))?;
-        let value = serde_saphyr::from_str(value).map_err(|_| format!("`{value}` is not a value in YAML"))?;
+        let file = File { name: "--set".to_owned(), bytes: value.as_bytes().to_vec() };
+        let value = whole(&file).map_err(|_| format!("`{value}` is not a value in YAML"))?.to_json();
         Ok(Self { text: text.to_owned(), kind, name: name.to_owned(), path: steps(path)?, value })
     }
 }
@@ -56,6 +61,9 @@ fn steps(path: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     let mut rest = path;
     while !rest.is_empty() {
+        if steps.len() == STEPS_MAX {
+            return Err(format!("the path has more than {STEPS_MAX} steps"));
+        }
         if let Some(inner) = rest.strip_prefix('[') {
             let (inside, after) =
                 inner.split_once(']').ok_or_else(|| format!("`[` is not closed in `{path}`"))?;
