@@ -207,7 +207,8 @@ fn daemons_of(
 
 /// Pods of one controller and one spec are one workload; daemons and pods of the kubelet come with their nodes.
 fn workloads_of(pods: &[&Pod]) -> Vec<Workload> {
-    let mut groups: BTreeMap<(Name, Name, usize), Workload> = BTreeMap::new();
+    // What runs stands before what waits: it has its place already, and the scheduler takes what comes first.
+    let mut groups: BTreeMap<(bool, Name, Name, usize), Workload> = BTreeMap::new();
     let mut specs: FxHashMap<(&PodSpec, Labels), usize> = FxHashMap::default();
     for pod in pods.iter().filter(|pod| !matches!(kind_of(pod), Some("DaemonSet" | "Node"))) {
         let mut labels = (*pod.metadata.labels).clone();
@@ -215,7 +216,8 @@ fn workloads_of(pods: &[&Pod]) -> Vec<Workload> {
         let next = specs.len();
         let number = *specs.entry((&*pod.spec, labels.clone())).or_insert(next);
         let name = pod.metadata.controller().map_or(&pod.metadata.name, |owner| &owner.name);
-        let key = (pod.metadata.namespace.clone(), name.clone(), number);
+        let waits = pod.node_name.is_empty() && pod.status.phase != Phase::Running;
+        let key = (waits, pod.metadata.namespace.clone(), name.clone(), number);
         match groups.get_mut(&key) {
             Some(workload) => workload.members += 1,
             None => {
@@ -244,8 +246,16 @@ fn name_apart(workloads: &mut [Workload]) {
     }
 }
 
-fn workload_of(pod: &Pod, (namespace, name, _): &(Name, Name, usize), labels: Labels) -> Workload {
+/// How long after the start those come that wait in the dump: when all that runs in it has been placed.
+const WAITING_COME: Span = Span::from_secs(1);
+
+fn workload_of(
+    pod: &Pod,
+    (waits, namespace, name, _): &(bool, Name, Name, usize),
+    labels: Labels,
+) -> Workload {
     let starts = if pod.status.phase == Phase::Running { Span::ZERO } else { Span::from_secs(5) };
+    let at = if *waits { vec![WAITING_COME] } else { Vec::new() };
     Workload {
         name: name.clone(),
         namespace: namespace.clone(),
@@ -255,7 +265,7 @@ fn workload_of(pod: &Pod, (namespace, name, _): &(Name, Name, usize), labels: La
             Some("StatefulSet") => Owner::StatefulSet,
             Some(_) => Owner::Job,
         },
-        arrivals: Arrivals::default(),
+        arrivals: Arrivals { at, ..Arrivals::default() },
         requests: BTreeMap::new(),
         gpu_milli: None,
         gpu_models: Vec::new(),
@@ -315,6 +325,23 @@ mod tests {
         assert!((score.cpu_utilisation.unwrap() - 0.5).abs() < 1e-3, "{:?}", score.cpu_utilisation);
         let again = Scenario::from_value(scenario.to_value()).expect("what we write we read");
         assert_eq!(again, scenario);
+    }
+
+    #[test]
+    fn what_waits_takes_no_place_of_what_runs() {
+        let mut objects = objects();
+        // Named before the others, large, and with room only where they are.
+        let waiting = json!({"metadata": {"name": "a", "namespace": "a"}, "status": {"phase": "Pending"},
+            "spec": {"containers": [{"resources": {"requests": {"cpu": "3"}}}]}});
+        let waiting: Pod = serde_json::from_value(waiting).expect("a pod");
+        objects.insert(0, Object::Pod(waiting));
+        let filler = pod("full", "ReplicaSet", "full", json!({}));
+        objects.extend([filler.clone(), filler]);
+        let Imported { scenario, .. } = kubectl("dump".into(), &objects).expect("a good dump");
+        let names: Vec<&str> = scenario.spec.workloads.iter().map(|workload| &*workload.name).collect();
+        assert_eq!(names, ["full", "web-1", "a"]);
+        let score = Simulation::new(&scenario, 1).finish();
+        assert_eq!((score.get("unserved.a"), score.get("unserved.web-1")), (Some(1.0), Some(0.0)));
     }
 
     /// A pod of a controller on a node.
