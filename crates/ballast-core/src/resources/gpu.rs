@@ -3,8 +3,9 @@
 /// A whole device, in thousandths.
 pub const GPU_WHOLE_MILLI: u16 = 1000;
 
-/// More devices than any node sold today has; a node that claims more has the rest ignored and named in the report.
-const DEVICES: usize = 16;
+/// Devices that are told apart: more than any node sold today has. What a node claims beyond them, time slices and other parts
+/// that a device plugin calls devices, can only be had whole.
+const TOLD_APART: usize = 16;
 
 /// What a pod needs of GPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,7 +14,7 @@ pub enum GpuNeed {
     #[default]
     None,
     /// So many whole devices.
-    Whole(u8),
+    Whole(u16),
     /// A share of one device, in thousandths, less than the whole.
     Share(u16),
 }
@@ -21,8 +22,10 @@ pub enum GpuNeed {
 /// The devices of a node, each with what is free of it in thousandths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GpuDevices {
-    free: [u16; DEVICES],
-    count: u8,
+    free: [u16; TOLD_APART],
+    count: u16,
+    /// How many are free of those that are not told apart.
+    others_free: u16,
 }
 
 impl GpuNeed {
@@ -39,10 +42,11 @@ impl GpuNeed {
 impl GpuDevices {
     /// So many wholly free devices.
     pub fn new(count: usize) -> Self {
-        let count = count.min(DEVICES);
-        let mut free = [0; DEVICES];
-        free[..count].fill(GPU_WHOLE_MILLI);
-        Self { free, count: count as u8 }
+        let told_apart = count.min(TOLD_APART);
+        let mut free = [0; TOLD_APART];
+        free[..told_apart].fill(GPU_WHOLE_MILLI);
+        let count = u16::try_from(count).unwrap_or(u16::MAX);
+        Self { free, count, others_free: count - told_apart as u16 }
     }
 
     /// How many devices there are.
@@ -50,19 +54,26 @@ impl GpuDevices {
         usize::from(self.count)
     }
 
-    /// What is free of each, in thousandths.
+    /// What is free of each that is told apart, in thousandths.
     pub fn free(&self) -> &[u16] {
-        &self.free[..self.count()]
+        &self.free[..self.count().min(TOLD_APART)]
+    }
+
+    fn free_mut(&mut self) -> &mut [u16] {
+        let told_apart = self.count().min(TOLD_APART);
+        &mut self.free[..told_apart]
     }
 
     /// What is free of all together, in thousandths.
     pub fn free_milli(&self) -> i64 {
-        self.free().iter().map(|&free| i64::from(free)).sum()
+        let others = i64::from(self.others_free) * i64::from(GPU_WHOLE_MILLI);
+        self.free().iter().map(|&free| i64::from(free)).sum::<i64>() + others
     }
 
     /// Devices that are wholly free.
     pub fn wholly_free(&self) -> i64 {
-        self.free().iter().filter(|&&free| free == GPU_WHOLE_MILLI).count() as i64
+        let told_apart = self.free().iter().filter(|&&free| free == GPU_WHOLE_MILLI).count();
+        told_apart as i64 + i64::from(self.others_free)
     }
 
     /// The greatest free share of one device.
@@ -107,16 +118,19 @@ impl GpuDevices {
 
     /// Gives the need back to the devices: a share to the device that it fills up best, whole ones to those in full use.
     pub fn give_back(&mut self, need: GpuNeed) {
-        let count = self.count();
         match need {
             GpuNeed::None => {}
             GpuNeed::Whole(devices) => {
-                let used = self.free[..count].iter_mut().filter(|free| **free == 0);
-                used.take(usize::from(devices)).for_each(|free| *free = GPU_WHOLE_MILLI);
+                let others = self.count.saturating_sub(TOLD_APART as u16) - self.others_free;
+                let others = others.min(devices);
+                self.others_free += others;
+                let used = self.free_mut().iter_mut().filter(|free| **free == 0);
+                used.take(usize::from(devices - others)).for_each(|free| *free = GPU_WHOLE_MILLI);
             }
             GpuNeed::Share(milli) => {
                 let fits = |device: &usize| self.free[*device] + milli <= GPU_WHOLE_MILLI;
-                if let Some(device) = (0..count).filter(fits).max_by_key(|&device| self.free[device]) {
+                let devices = 0..self.free().len();
+                if let Some(device) = devices.filter(fits).max_by_key(|&device| self.free[device]) {
                     self.free[device] += milli;
                 }
             }
@@ -125,7 +139,7 @@ impl GpuDevices {
 
     /// Takes a share from one given device; returns whether it could.
     pub fn take_from(&mut self, device: usize, milli: u16) -> bool {
-        let fits = device < self.count() && self.free[device] >= milli;
+        let fits = self.free().get(device).is_some_and(|&free| free >= milli);
         if fits {
             self.free[device] -= milli;
         }
@@ -134,15 +148,19 @@ impl GpuDevices {
 
     /// The device that a share leaves least free.
     pub fn tightest(&self, milli: u16) -> Option<usize> {
-        (0..self.count()).filter(|&device| self.free[device] >= milli).min_by_key(|&device| self.free[device])
+        let fits = |device: &usize| self.free[*device] >= milli;
+        (0..self.free().len()).filter(fits).min_by_key(|&device| self.free[device])
     }
 
-    fn take_whole(&mut self, count: u8) -> bool {
+    /// Those that are not told apart first: no share could lie there.
+    fn take_whole(&mut self, count: u16) -> bool {
         if self.wholly_free() < i64::from(count) {
             return false;
         }
-        let mut left = count;
-        for free in &mut self.free[..usize::from(self.count)] {
+        let others = count.min(self.others_free);
+        self.others_free -= others;
+        let mut left = count - others;
+        for free in self.free_mut() {
             if left > 0 && *free == GPU_WHOLE_MILLI {
                 *free = 0;
                 left -= 1;
@@ -166,6 +184,19 @@ mod tests {
         assert!(devices.take(GpuNeed::Whole(1)));
         assert!(!devices.take(GpuNeed::Share(101)), "100 are left, on one device");
         assert_eq!(devices.free_milli(), 100);
+    }
+
+    #[test]
+    fn more_devices_than_are_told_apart_can_be_had_whole() {
+        let mut slices = GpuDevices::new(80);
+        assert_eq!((slices.count(), slices.wholly_free(), slices.free_milli()), (80, 80, 80_000));
+        assert_eq!(slices.times(GpuNeed::Whole(3)), 26);
+        assert!(slices.take(GpuNeed::Share(500)));
+        assert!(slices.take(GpuNeed::Whole(70)));
+        assert_eq!((slices.wholly_free(), slices.take(GpuNeed::Whole(10))), (9, false));
+        slices.give_back(GpuNeed::Whole(70));
+        slices.give_back(GpuNeed::Share(500));
+        assert_eq!(slices, GpuDevices::new(80));
     }
 
     #[test]
