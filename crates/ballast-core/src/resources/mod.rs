@@ -6,13 +6,14 @@ mod request;
 
 pub use gpu::{GPU_WHOLE_MILLI, GpuDevices, GpuNeed};
 pub use names::{Dimension, ResourceNames, is_gpu};
-pub use request::{amounts_of, pod_requests};
+pub(crate) use request::is_extended;
+pub use request::{amounts_of, extended_names, pod_requests};
 
 use std::ops::{Index, IndexMut};
 
 /// How many kinds of resource one cluster may use.
 ///
-/// Six are fixed; six remain for extended resources that some pod asks for. Resources that nodes offer but no pod asks for
+/// Six are fixed; six remain for extended resources that some pod asks for now, the first by name. Resources that nodes offer but no pod asks for
 /// need no dimension. A cluster that asks for more is told so in the report (`unmodelled`), and the pods concerned are held.
 pub const DIMENSIONS: usize = 12;
 

@@ -11,11 +11,11 @@ pub enum Dimension {
     At(usize),
     /// To the GPU devices.
     Gpu,
-    /// Nowhere: more kinds are asked for than the model holds.
+    /// Nowhere: nobody asks for it, or more kinds are asked for than the model holds.
     Unmodelled,
 }
 
-/// The resource names of one cluster, in the order in which they were met.
+/// The resource names of one cluster that have a dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceNames {
     fixed: [Name; Resources::FIRST_EXTENDED],
@@ -35,30 +35,39 @@ pub fn is_gpu(name: &str) -> bool {
 }
 
 impl ResourceNames {
-    /// The dimension of a name, given one if it has none yet.
-    pub fn intern(&mut self, name: &Name) -> Dimension {
-        match self.find(name) {
-            Some(dimension) => dimension,
-            None if Resources::FIRST_EXTENDED + self.extended.len() < DIMENSIONS => {
-                self.extended.push(name.clone());
-                Dimension::At(Resources::FIRST_EXTENDED + self.extended.len() - 1)
-            }
-            None => Dimension::Unmodelled,
+    /// How many extended resources have a dimension.
+    const EXTENDED_MOST: usize = DIMENSIONS - Resources::FIRST_EXTENDED;
+
+    /// The extended names that are asked for, given in their order: as many as there are dimensions for have one, whichever was
+    /// asked for first.
+    pub fn of<'a>(asked: impl Iterator<Item = &'a Name>) -> Self {
+        Self { extended: asked.take(Self::EXTENDED_MOST).cloned().collect(), ..Self::default() }
+    }
+
+    /// Gives a name a dimension where one is left, for a world in which names only come.
+    pub fn add(&mut self, name: Name) {
+        if self.extended.len() < Self::EXTENDED_MOST && !self.extended.contains(&name) {
+            self.extended.push(name);
         }
     }
 
-    /// The dimension of a name that has one.
-    pub fn find(&self, name: &str) -> Option<Dimension> {
+    /// Whether these are the names that are asked for, given in their order.
+    pub fn are_of<'a>(&self, asked: impl Iterator<Item = &'a Name>) -> bool {
+        self.extended.iter().eq(asked.take(Self::EXTENDED_MOST))
+    }
+
+    /// The dimension of a name.
+    pub fn find(&self, name: &str) -> Dimension {
         match name {
-            "cpu" => Some(Dimension::At(Resources::CPU)),
-            "memory" => Some(Dimension::At(Resources::MEMORY)),
-            "pods" => Some(Dimension::At(Resources::PODS)),
-            "ephemeral-storage" => Some(Dimension::At(Resources::STORAGE)),
-            name if is_gpu(name) => Some(Dimension::Gpu),
-            name => {
-                let at = self.extended.iter().position(|known| &**known == name)?;
-                Some(Dimension::At(Resources::FIRST_EXTENDED + at))
-            }
+            "cpu" => Dimension::At(Resources::CPU),
+            "memory" => Dimension::At(Resources::MEMORY),
+            "pods" => Dimension::At(Resources::PODS),
+            "ephemeral-storage" => Dimension::At(Resources::STORAGE),
+            name if is_gpu(name) => Dimension::Gpu,
+            name => match self.extended.iter().position(|known| &**known == name) {
+                Some(at) => Dimension::At(Resources::FIRST_EXTENDED + at),
+                None => Dimension::Unmodelled,
+            },
         }
     }
 

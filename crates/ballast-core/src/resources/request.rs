@@ -23,11 +23,7 @@ const GPU_MILLI_RESOURCE: &str = "ballast.dev/gpu-milli";
 type Amounts = BTreeMap<Name, i64>;
 
 /// What a pod asks for: the vector, its GPUs, and what of it the model does not know.
-pub fn pod_requests(
-    spec: &PodSpec,
-    meta: &Meta,
-    names: &mut ResourceNames,
-) -> (Resources, GpuNeed, Vec<Name>) {
+pub fn pod_requests(spec: &PodSpec, meta: &Meta, names: &ResourceNames) -> (Resources, GpuNeed, Vec<Name>) {
     let amounts = total(spec);
     let mut vector = Resources::ZERO;
     let mut unmodelled = Vec::new();
@@ -37,7 +33,7 @@ pub fn pod_requests(
         if matches!(&**name, GPU_MILLI_RESOURCE | "pods") {
             continue;
         }
-        match names.intern(name) {
+        match names.find(name) {
             Dimension::At(dimension) => vector[dimension] = amount,
             Dimension::Gpu => {}
             Dimension::Unmodelled => unmodelled.push(format!("resource {name}").into()),
@@ -56,15 +52,26 @@ pub fn pod_requests(
     (vector, gpu, unmodelled)
 }
 
+/// The extended resources that a pod asks for, by name.
+pub fn extended_names(spec: &PodSpec) -> impl Iterator<Item = Name> {
+    total(spec).into_keys().filter(|name| is_extended(name))
+}
+
+/// Whether a resource name is one that only some clusters know.
+pub(crate) fn is_extended(name: &str) -> bool {
+    let is_fixed = matches!(name, "cpu" | "memory" | "pods" | "ephemeral-storage" | GPU_MILLI_RESOURCE);
+    !is_fixed && !is_gpu(name)
+}
+
 /// What a pod needs of GPUs: whole devices, or a share in thousandths of one.
 fn gpu_need(amounts: &Amounts, share: i64) -> GpuNeed {
     let counts = amounts.iter().filter(|(name, _)| is_gpu(name)).map(|(_, &count)| count);
     let whole = counts.fold(0, i64::saturating_add);
     match share {
         1..1000 if whole <= 1 => GpuNeed::Share(share as u16),
-        _ if whole > 0 => GpuNeed::Whole(whole.min(i64::from(u8::MAX)) as u8),
+        _ if whole > 0 => GpuNeed::Whole(whole.min(i64::from(u16::MAX)) as u16),
         // A share that is no part of a device is so many devices.
-        1000.. => GpuNeed::Whole((share / 1000).min(i64::from(u8::MAX)) as u8),
+        1000.. => GpuNeed::Whole((share / 1000).min(i64::from(u16::MAX)) as u16),
         _ => GpuNeed::None,
     }
 }

@@ -54,6 +54,8 @@ pub struct Snapshot {
     pub policy: Arc<ClusterPolicySpec>,
     /// Names of resources.
     pub names: ResourceNames,
+    /// Extended resources that are asked for, and by how many classes, daemons and pools.
+    pub(crate) asked: BTreeMap<Name, u32>,
     /// Pools, in order of their names.
     pub pools: Vec<PoolEntry>,
     /// Disruption budgets by namespace and name.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::kube::{Name, Node};
-use crate::resources::{Dimension, GpuDevices, ResourceNames, Resources, is_gpu};
+use crate::resources::{Dimension, GpuDevices, ResourceNames, Resources};
 
 use crate::units::Time;
 
@@ -167,10 +167,10 @@ pub(super) fn offered<'a>(
     let mut kind = None;
     for (name, quantity) in amounts {
         match names.find(name) {
-            Some(Dimension::At(Resources::CPU)) => vector[Resources::CPU] = quantity.milli(),
-            Some(Dimension::At(dimension)) => vector[dimension] = quantity.units(),
-            _ if is_gpu(name) && quantity.units() > 0 => {
-                devices = quantity.units().clamp(0, 1024) as usize;
+            Dimension::At(Resources::CPU) => vector[Resources::CPU] = quantity.milli(),
+            Dimension::At(dimension) => vector[dimension] = quantity.units(),
+            Dimension::Gpu if quantity.units() > 0 => {
+                devices = quantity.units().clamp(0, i64::from(u16::MAX)) as usize;
                 kind = Some(name.clone());
             }
             _ => {}

@@ -174,7 +174,7 @@ impl PoolEntry {
     }
 
     /// Works out the templates anew: they depend on the daemon sets.
-    pub fn rebuild(&mut self, daemons: &BTreeMap<(Name, Name), Arc<DaemonSet>>, names: &mut ResourceNames) {
+    pub fn rebuild(&mut self, daemons: &BTreeMap<(Name, Name), Arc<DaemonSet>>, names: &ResourceNames) {
         // Of one zone there is no doubt; of several, the last template is for instances whose provider does not say where they
         // are: it has no zone, so that what demands one does not fit.
         let zones = match self.spec.template.zones.as_slice() {
@@ -182,10 +182,6 @@ impl PoolEntry {
             [one] => vec![one.clone()],
             several => several.iter().cloned().chain([Name::default()]).collect(),
         };
-        // A resource that only headroom asks for needs a dimension too.
-        for name in self.spec.headroom.iter().flat_map(|headroom| headroom.requests.keys()) {
-            names.intern(name);
-        }
         self.templates = zones.into_iter().map(|zone| self.template(zone, daemons, names)).collect();
     }
 
@@ -193,7 +189,7 @@ impl PoolEntry {
         &self,
         zone: Name,
         daemons: &BTreeMap<(Name, Name), Arc<DaemonSet>>,
-        names: &mut ResourceNames,
+        names: &ResourceNames,
     ) -> Template {
         let template = &self.spec.template;
         let (mut free, devices, gpu_kind) = offered(template.allocatable.iter(), names);
@@ -232,7 +228,7 @@ impl Template {
         &mut self,
         daemon: &DaemonSet,
         template: &crate::policy::NodeTemplate,
-        names: &mut ResourceNames,
+        names: &ResourceNames,
     ) {
         let pod = &daemon.spec.template;
         let constraint = Constraint::new(&pod.spec, Vec::new(), None, None);

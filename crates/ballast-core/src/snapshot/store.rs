@@ -1,5 +1,6 @@
 //! The store: takes observations, keeps the newest snapshot.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -31,6 +32,8 @@ pub struct Store {
     policy_name: Option<Name>,
     /// Nodes appeared or disappeared since the index was built.
     pub(super) reorder: bool,
+    /// Extended resources that daemons and headroom ask for.
+    pub(super) asked_of_new_nodes: BTreeSet<Name>,
     /// Slots whose free vector changed since the index was brought up to date.
     pub(super) touched: Vec<u32>,
 }
@@ -59,6 +62,9 @@ impl Store {
 
     /// The newest snapshot, its index up to date.
     pub fn snapshot(&mut self) -> Arc<Snapshot> {
+        if !self.current.names.are_of(self.current.asked.keys()) {
+            self.renumber();
+        }
         if !self.touched.is_empty() {
             let snapshot = Arc::make_mut(&mut self.current);
             self.touched.sort_unstable();

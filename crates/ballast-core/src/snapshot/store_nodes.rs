@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::kube::{Name, Node};
 use crate::observation::{Instance, InstanceState, ObjectKey};
 use crate::policy::VmPoolSpec;
-use crate::resources::{GpuDevices, GpuNeed};
+use crate::resources::{GpuDevices, GpuNeed, ResourceNames, extended_names, is_extended};
 use crate::units::Time;
 
 use super::node::offered;
@@ -83,16 +83,15 @@ impl Store {
     }
 
     pub(super) fn rebuild_templates(&mut self) {
-        let snapshot = self.snapshot_mut();
+        let snapshot = Arc::make_mut(&mut self.current);
         snapshot.supply.renew();
+        let asked = asked_of_new_nodes(snapshot);
+        asked.iter().for_each(|name| snapshot.ask_for(name.clone()));
+        let before = std::mem::replace(&mut self.asked_of_new_nodes, asked);
+        before.iter().for_each(|name| snapshot.ask_no_more(name));
         let Snapshot { pools, daemons, names, .. } = snapshot;
-        let known = names.clone();
         for pool in pools {
             pool.rebuild(daemons, names);
-        }
-        // Daemons or headroom ask for something that nobody asked for before.
-        if *names != known {
-            self.recount_all();
         }
     }
 
@@ -113,13 +112,18 @@ impl Store {
         }
     }
 
-    /// Works out anew what every node offers: a resource name got a dimension.
-    pub(super) fn recount_all(&mut self) {
+    /// Gives dimensions to the resources that are asked for now, and works out anew all that is counted in them. It happens when
+    /// the first pod comes that asks for something or the last one goes.
+    pub(super) fn renumber(&mut self) {
         let snapshot = Arc::make_mut(&mut self.current);
+        snapshot.names = ResourceNames::of(snapshot.asked.keys());
+        snapshot.demand.renew();
+        snapshot.reckon_all();
         for slot in 0..snapshot.nodes.len() as u32 {
             snapshot.offer(slot);
             self.touched.push(slot);
         }
+        self.reorder = true;
         self.rebuild_templates();
     }
 
@@ -351,6 +355,14 @@ impl Snapshot {
         let usable = node.is_ready() && devices >= promised && !starting_up;
         if usable { BaseState::Ready } else { BaseState::NotReady }
     }
+}
+
+/// The extended resources that daemons and headroom ask for.
+fn asked_of_new_nodes(snapshot: &Snapshot) -> BTreeSet<Name> {
+    let daemons = snapshot.daemons.values().flat_map(|daemon| extended_names(&daemon.spec.template.spec));
+    let headroom = snapshot.pools.iter().flat_map(|pool| &pool.spec.headroom);
+    let headroom = headroom.flat_map(|headroom| headroom.requests.keys()).filter(|name| is_extended(name));
+    daemons.chain(headroom.cloned()).collect()
 }
 
 /// Whether the machine of a node is gone and only its object is left, which nobody deletes where no cloud controller runs.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::kube::{Labels, Meta, Name, NodeSelector, Phase, Pod, PodSpec};
 use crate::observation::ObjectKey;
-use crate::resources::{amounts_of, is_gpu, pod_requests};
+use crate::resources::{GpuNeed, Resources, amounts_of, extended_names, is_gpu, pod_requests};
 use crate::units::Time;
 
 use super::pod_table::hash_of;
@@ -148,11 +148,7 @@ impl Store {
             snapshot.classes.resize(slot as usize + 1, None);
         }
         if snapshot.classes[slot as usize].is_none() {
-            let names_before = snapshot.names.clone();
-            snapshot.add_class(slot, pod);
-            if snapshot.names != names_before {
-                self.recount_all();
-            }
+            snapshot.add_class(slot);
         }
         slot
     }
@@ -200,11 +196,10 @@ impl Snapshot {
         self.note_demand(class, node);
     }
 
-    fn add_class(&mut self, slot: u32, pod: &Pod) {
+    fn add_class(&mut self, slot: u32) {
         let key = self.class_keys.get(slot).clone();
-        let (requests, gpu, unknown) = pod_requests(&key.spec, &pod.metadata, &mut self.names);
-        let mut unmodelled = unmodelled::features(&key.spec);
-        unmodelled.extend(unknown.iter().map(|name| Name::from(format!("resource {name}"))));
+        extended_names(&key.spec).for_each(|name| self.ask_for(name));
+        let (requests, gpu, unmodelled) = self.reckon(&key);
         let claims = key.spec.volumes.iter().filter_map(|volume| volume.persistent_volume_claim.as_ref());
         let claims: Vec<Name> = claims.map(|claim| claim.claim_name.clone()).collect();
         let constraint = self.constraint_for(&key, &claims);
@@ -235,11 +230,53 @@ impl Snapshot {
         });
     }
 
+    /// What a pod of a class asks for, and what of it the model does not know.
+    fn reckon(&self, key: &ClassKey) -> (Resources, GpuNeed, Vec<Name>) {
+        let annotations = Arc::new(key.annotations.iter().cloned().collect());
+        let meta = Meta { annotations, ..Meta::default() };
+        let (requests, gpu, unknown) = pod_requests(&key.spec, &meta, &self.names);
+        (requests, gpu, unmodelled::features(&key.spec).into_iter().chain(unknown).collect())
+    }
+
+    /// Works out anew what every pod asks for: another set of resources has a dimension.
+    pub(super) fn reckon_all(&mut self) {
+        for slot in 0..self.classes.len() {
+            let Some(class) = &self.classes[slot] else { continue };
+            let (requests, gpu, unmodelled) = self.reckon(&class.key);
+            let amounts = Arc::new(amounts_of(&requests, gpu, &self.names));
+            let class = self.classes[slot].as_mut().expect("it is there");
+            (class.requests, class.amounts, class.unmodelled) = (requests, amounts, unmodelled);
+        }
+        for slot in 0..self.nodes.len() {
+            let node = &mut self.nodes[slot];
+            (node.requested, node.movable) = (Resources::ZERO, Resources::ZERO);
+            for pod in node.pods.clone() {
+                self.account(slot as u32, self.pod(pod).class, 1);
+            }
+        }
+    }
+
+    /// Somebody more asks for an extended resource.
+    pub(super) fn ask_for(&mut self, name: Name) {
+        *self.asked.entry(name).or_default() += 1;
+    }
+
+    /// Somebody asks for an extended resource no more.
+    pub(super) fn ask_no_more(&mut self, name: &Name) {
+        if let Some(users) = self.asked.get_mut(name) {
+            *users -= 1;
+            if *users == 0 {
+                self.asked.remove(name);
+            }
+        }
+    }
+
     /// One pod less of a class; it goes with its last.
     fn drop_class(&mut self, slot: u32) {
         if self.class_keys.give_back(slot).is_some() {
             let class = self.classes[slot as usize].take().expect("a class is kept while it has pods");
             self.constraints.give_back(class.constraint);
+            extended_names(&class.key.spec).for_each(|name| self.ask_no_more(&name));
             self.related.remove(&slot);
             self.in_gangs.remove(&slot);
         }

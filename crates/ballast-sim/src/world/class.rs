@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ballast_core::kube::{Container, Labels, Meta, Name, PodSpec};
-use ballast_core::resources::{GpuNeed, ResourceNames, Resources, pod_requests};
+use ballast_core::resources::{GpuNeed, ResourceNames, Resources, extended_names, pod_requests};
 use ballast_core::snapshot::GPU_MODELS_ANNOTATION;
 use ballast_core::units::{Quantity, Span};
 
@@ -109,6 +109,7 @@ impl Class {
             spec.priority = Some(recipe.priority);
         }
         let meta = Meta { annotations: Arc::new(annotations.clone()), ..Meta::default() };
+        extended_names(&spec).for_each(|name| names.add(name));
         let (vector, gpu, _) = pod_requests(&spec, &meta, names);
         let is_picky = is_picky(&spec);
         Self {
@@ -142,7 +143,7 @@ fn without_gpus(mut vector: Resources) -> Resources {
 fn need_of(vector: &Resources, gpu: GpuNeed, models: u64) -> Need {
     let (gpus, gpu_milli) = match gpu {
         GpuNeed::None => (0, 0),
-        GpuNeed::Whole(count) => (count, 1000),
+        GpuNeed::Whole(count) => (u8::try_from(count).unwrap_or(u8::MAX), 1000),
         GpuNeed::Share(milli) => (1, milli),
     };
     Need { cpu: vector[Resources::CPU], memory: vector[Resources::MEMORY], gpus, gpu_milli, models }

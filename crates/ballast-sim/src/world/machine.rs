@@ -9,7 +9,7 @@ use ballast_core::snapshot::{GPU_MODEL_LABELS, POOL_LABEL, TYPE_LABEL, ZONE_LABE
 use ballast_core::units::{Money, Time};
 
 use ballast_core::policy::NodeTemplate;
-use ballast_core::resources::{Dimension, ResourceNames, is_gpu};
+use ballast_core::resources::{Dimension, ResourceNames};
 
 use super::devices::Devices;
 use crate::placement::{Need, Room};
@@ -71,10 +71,10 @@ impl Kind {
         let mut gpus = 0;
         for (name, quantity) in &template.allocatable {
             match names.find(name) {
-                Some(Dimension::At(Resources::CPU)) => room[Resources::CPU] = quantity.milli(),
-                Some(Dimension::At(dimension)) => room[dimension] = quantity.units(),
-                _ if is_gpu(name) => gpus = quantity.units().clamp(0, Devices::MOST as i64) as u8,
-                _ => {}
+                Dimension::At(Resources::CPU) => room[Resources::CPU] = quantity.milli(),
+                Dimension::At(dimension) => room[dimension] = quantity.units(),
+                Dimension::Gpu => gpus = quantity.units().clamp(0, Devices::MOST as i64) as u8,
+                Dimension::Unmodelled => {}
             }
         }
         let mut allocatable = template.allocatable.clone();

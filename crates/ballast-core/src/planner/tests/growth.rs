@@ -194,6 +194,22 @@ fn a_new_instance_gets_a_name_that_nobody_has() {
 }
 
 #[test]
+fn time_slices_of_devices_count_each() {
+    let mut cluster = Cluster::new();
+    let sliced = [("cpu", "100"), ("memory", "100Gi"), ("nvidia.com/gpu", "80")];
+    cluster.pool("gpu", a_pool(&sliced, 10, 1.0));
+    for pod in 0..81 {
+        cluster.pending(&format!("web-{pod}"), &[("cpu", "1"), ("nvidia.com/gpu", "1")]);
+    }
+    assert_eq!(made(&checked(&mut cluster), "gpu"), 2);
+    cluster.policy.limits.gpus.insert("*".into(), 159);
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "gpu"), 1, "two would be 160");
+    cluster.policy.limits.gpus.insert("*".into(), 160);
+    assert_eq!(made(&checked(&mut cluster), "gpu"), 2);
+}
+
+#[test]
 fn which_pool_is_chosen_does_not_depend_on_its_name() {
     use crate::policy::Strategy;
     // Cheap by price, the others by priority or waste: pools of one strategy by it, then the best of each by price.
@@ -215,4 +231,30 @@ fn which_pool_is_chosen_does_not_depend_on_its_name() {
         let price = cluster.pools[&chosen].price.per_hour.expect("it has one");
         assert_eq!(price, crate::units::Money::from_f64(2.0).expect("it is one"), "{chosen}");
     }
+}
+
+#[test]
+fn a_resource_that_nobody_asks_for_any_more_gives_its_dimension_back() {
+    let rare = |at: usize| format!("example.com/{at}");
+    let mut cluster = Cluster::new();
+    let mut spec = a_pool(&SMALL, 10, 1.0);
+    spec.template
+        .allocatable
+        .extend((0..8).map(|at| (rare(at).into(), crate::units::Quantity::from_units(1))));
+    cluster.pool("cpu", spec);
+    let mut store = cluster.store();
+    let mut plan_for = |wanted: std::ops::Range<usize>| {
+        cluster.pods.clear();
+        for at in wanted {
+            cluster.pending(&format!("pod{at}-1"), &[("cpu", "4"), (&rare(at), "1")]);
+        }
+        cluster.observations().into_iter().for_each(|observation| store.observe(observation));
+        crate::planner::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default()).0
+    };
+    assert_eq!(made(&plan_for(0..6), "cpu"), 6);
+    assert_eq!(made(&plan_for(2..8), "cpu"), 6, "two others have come in place of two that went");
+    let plan = plan_for(0..8);
+    assert_eq!(made(&plan, "cpu"), 6);
+    let features: Vec<&str> = plan.report.unmodelled.iter().map(|unknown| &*unknown.feature).collect();
+    assert_eq!(features, ["resource example.com/6", "resource example.com/7"], "the last by name");
 }

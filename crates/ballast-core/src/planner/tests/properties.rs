@@ -21,29 +21,37 @@ struct Seedling {
     pods: Vec<(u8, Option<u8>, u8)>,
     max: u8,
     gang: u8,
+    /// The first of the resources that only some pods ask for.
+    first: u8,
 }
 
 fn seedling() -> impl Strategy<Value = Seedling> {
     let nodes = prop::collection::vec((0u8..3, 0u8..10), 0..12);
     let pods = prop::collection::vec((1u8..45, prop::option::of(0u8..12), 0u8..8), 0..60);
-    (nodes, 0u8..4, pods, 0u8..20, 0u8..4).prop_map(|(nodes, stopped, pods, max, gang)| Seedling {
-        nodes,
-        stopped,
-        pods,
-        max,
-        gang,
+    (nodes, 0u8..4, pods, 0u8..20, 0u8..4, 0u8..9).prop_map(|(nodes, stopped, pods, max, gang, first)| {
+        Seedling { nodes, stopped, pods, max, gang, first }
     })
+}
+
+/// A resource that only some pods ask for. There are more than the model has dimensions for.
+fn rare(at: u8) -> String {
+    format!("example.com/{}", char::from(b'z' - at % 9))
 }
 
 fn grow(seedling: &Seedling) -> Cluster {
     let mut cluster = Cluster::new();
     for (pool, cpu, price) in [("a", "4", 1.0), ("b", "8", 1.5), ("c", "2", 0.9)] {
         let gpus = if pool == "b" { "4" } else { "0" };
-        let spec = a_pool(
+        let mut spec = a_pool(
             &[("cpu", cpu), ("memory", "32Gi"), ("nvidia.com/gpu", gpus)],
             u32::from(seedling.max),
             price,
         );
+        // Two of the pools have some of each resource that is not everywhere.
+        if pool != "a" {
+            let rare = (0..9).map(|at| (rare(at).into(), Quantity::from_units(2)));
+            spec.template.allocatable.extend(rare);
+        }
         cluster.pool(pool, spec);
     }
     if seedling.gang == 0 {
@@ -66,6 +74,11 @@ fn grow(seedling: &Seedling) -> Cluster {
         match kind {
             2 => pod.metadata.owner_references.clear(),
             3 => pod.metadata.labels = labels(&[("ballast.dev/gang", "g"), ("ballast.dev/gang-size", "3")]),
+            4 | 5 => {
+                let container = &mut Arc::make_mut(&mut pod.spec).containers[0];
+                let rare = [rare(seedling.first + at as u8 % 4), rare(at as u8 % 9)];
+                container.resources.requests.extend(rare.map(|name| (name.into(), Quantity::from_units(1))));
+            }
             _ => {}
         }
         if let Some(node) = node.filter(|&node| usize::from(node) < seedling.nodes.len()) {

@@ -293,7 +293,7 @@ fn headroom_class(requests: &BTreeMap<Name, Quantity>, names: &ResourceNames) ->
     let mut container = crate::kube::Container::default();
     container.resources.requests = requests.clone();
     let spec = Arc::new(PodSpec { containers: vec![container], ..PodSpec::default() });
-    let (requests, gpu, unmodelled) = pod_requests(&spec, &Meta::default(), &mut names.clone());
+    let (requests, gpu, unmodelled) = pod_requests(&spec, &Meta::default(), names);
     let key = ClassKey {
         namespace: Name::default(),
         labels: Arc::new(Labels::new()),
