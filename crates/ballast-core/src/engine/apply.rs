@@ -222,17 +222,15 @@ fn knows_pools(snapshot: &Snapshot) -> bool {
 fn staying(snapshot: &Snapshot, pool: &PoolEntry, ledger: &Ledger) -> u32 {
     const UP: [BaseState; 4] =
         [BaseState::Ready, BaseState::NotReady, BaseState::Cordoned, BaseState::CordonedByUs];
-    let is_up = |name: &Name| {
-        let own =
-            |node: &NodeEntry| node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name);
-        snapshot.node_named(name).is_some_and(|node| own(node) && UP.contains(&node.state))
-    };
+    let own = |node: &NodeEntry| node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name);
+    let is_up = |node: Option<&NodeEntry>| node.is_some_and(|node| own(node) && UP.contains(&node.state));
     let nodes: u32 = UP.into_iter().map(|state| pool.counts.of(state)).sum();
-    let going = ledger.removals.keys().filter(|name| is_up(name)).count() as u32;
+    // Removals go by the name of the node, launches by that of the machine.
+    let going = ledger.removals.keys().filter(|name| is_up(snapshot.node_named(name))).count() as u32;
     let launches = ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
     let nodeless = pool.nodeless.iter().map(|id| &pool.instances[id].name);
     let mut rising: BTreeSet<&Name> = launches.map(|(name, _)| name).chain(nodeless).collect();
-    rising.retain(|name| !is_up(name) && !ledger.removals.contains_key(*name));
+    rising.retain(|name| !is_up(snapshot.node_of_machine(name)) && !ledger.removals.contains_key(*name));
     nodes - going + rising.len() as u32
 }
 

@@ -226,7 +226,7 @@ impl Room {
 
 /// Those of names that instances of a pool have.
 fn own_names<'n>(pool: &PoolEntry, names: impl Iterator<Item = &'n Name>) -> BTreeSet<Name> {
-    names.filter(|name| pool.states.contains_key(*name)).cloned().collect()
+    names.filter(|name| pool.instance_named(name).is_some()).cloned().collect()
 }
 
 /// Why a zone of a pool takes no launch now.

@@ -40,7 +40,7 @@ pub struct Boots {
 pub struct GangHold {
     /// When the first of them was launched.
     pub since: Time,
-    /// Their names.
+    /// The names of their machines.
     pub nodes: BTreeSet<Name>,
 }
 

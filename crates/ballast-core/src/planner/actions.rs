@@ -54,7 +54,7 @@ pub(super) fn launches(
             number = number.wrapping_add(1);
             let token: Name = format!("{}-{number}", pool.name).into();
             // Someone may have used such a name before us.
-            if !pool.states.contains_key(&token) && snapshot.node_named(&token).is_none() {
+            if pool.instance_named(&token).is_none() && snapshot.node_named(&token).is_none() {
                 break token;
             }
         };

@@ -63,7 +63,7 @@ impl Given {
         let mut by_pool = vec![0; snapshot.pools.len()];
         starting.iter().for_each(|node| by_pool[node.pool as usize] += 1);
         let former = |node: &StartingNode| {
-            let former = snapshot.node_named(&node.name).filter(|former| former.takes_pods())?;
+            let former = snapshot.node_of_machine(&node.name).filter(|former| former.takes_pods())?;
             Some(snapshot.rank(snapshot.node_slots[&former.name]) as usize)
         };
         let replaced = starting.iter().filter_map(former).collect();

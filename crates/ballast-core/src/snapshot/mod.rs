@@ -167,6 +167,23 @@ impl Snapshot {
         self.node_with_id(id).or_else(named)
     }
 
+    /// The name that a node's machine is known by: that of its instance, which need not be the node's; the node's own where its
+    /// instance is not listed. Launches, and what is kept for gangs, go by it.
+    pub fn machine_of<'a>(&'a self, node: &'a NodeEntry) -> &'a Name {
+        let pool = node.pool.map(|pool| &self.pools[pool as usize]);
+        let instance = pool.and_then(|pool| pool.instances.get(node.provider_id()));
+        instance.map_or(&node.name, |instance| &instance.name)
+    }
+
+    /// The node that a machine has become.
+    pub fn node_of_machine(&self, name: &str) -> Option<&NodeEntry> {
+        let instance = self.pools.iter().find_map(|pool| pool.instance_named(name));
+        match instance {
+            Some(instance) => self.node_of_instance(&instance.id, name),
+            None => self.node_named(name),
+        }
+    }
+
     /// The node that bears an identity of the provider.
     pub fn node_with_id(&self, id: &str) -> Option<&NodeEntry> {
         let entry = &self.nodes[*self.node_ids.get(id)? as usize];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::kube::{DaemonSet, Labels, Name};
 use rustc_hash::FxHashMap;
 
-use crate::observation::InstanceState;
+use crate::observation::{Instance, InstanceState};
 use crate::policy::VmPoolSpec;
 use crate::resources::{GpuDevices, ResourceNames, Resources, pod_requests};
 
@@ -39,8 +39,8 @@ pub struct PoolEntry {
     pub instances: Instances,
     /// A list of them was believed: one that is missing is not there.
     pub listed: bool,
-    /// States of its instances by name.
-    pub states: FxHashMap<Name, InstanceState>,
+    /// Identities of its instances by name.
+    ids: FxHashMap<Name, Name>,
     /// Identities of the instances that are off, in order of their names.
     pub stopped: Vec<Name>,
     /// Identities of the instances that are up but are no node, in order of their names.
@@ -113,7 +113,7 @@ impl PoolEntry {
             templates: Vec::new(),
             instances: Instances::default(),
             listed: false,
-            states: FxHashMap::default(),
+            ids: FxHashMap::default(),
             stopped: Vec::new(),
             nodeless: Vec::new(),
             counts: Counts::default(),
@@ -147,16 +147,21 @@ impl PoolEntry {
         self.templates.iter().position(of).unwrap_or(0) as u32
     }
 
+    /// The instance of a name.
+    pub(crate) fn instance_named(&self, name: &str) -> Option<&Instance> {
+        self.instances.get(self.ids.get(name)?)
+    }
+
     /// The state of an instance: of the one with this identity, else of the one of this name.
     pub(crate) fn state_of(&self, id: &str, name: &str) -> Option<InstanceState> {
-        let known = self.instances.get(id).map(|instance| instance.state);
-        known.or_else(|| self.states.get(name).copied())
+        let known = self.instances.get(id).or_else(|| self.instance_named(name));
+        known.map(|instance| instance.state)
     }
 
     /// Sorts the instances into those that are off and those that are up without being a node; `is_nodeless` tells it of each.
     pub(super) fn sort_instances(&mut self, is_nodeless: &[bool]) {
-        self.states.clear();
-        self.states.extend(self.instances.values().map(|instance| (instance.name.clone(), instance.state)));
+        self.ids.clear();
+        self.ids.extend(self.instances.values().map(|instance| (instance.name.clone(), instance.id.clone())));
         let (mut stopped, mut nodeless) = (Vec::new(), Vec::new());
         for (instance, is_nodeless) in self.instances.values().zip(is_nodeless) {
             let named = (instance.name.clone(), instance.id.clone());

@@ -105,7 +105,7 @@ fn usage(node: &NodeEntry) -> Usage {
 /// Where a node is in its life, with what is under way.
 fn state_of(snapshot: &Snapshot, memory: &Memory, node: &NodeEntry, now: Time) -> NodeState {
     let ledger = &memory.ledger;
-    let rising = ledger.launches.contains_key(&node.name);
+    let rising = ledger.launches.contains_key(snapshot.machine_of(node));
     let leaving = ledger.removals.get(&node.name);
     match node.state {
         BaseState::Ready if leaving.is_some() => NodeState::Draining,

@@ -191,3 +191,68 @@ fn what_a_node_that_waits_will_still_move_keeps_its_room() {
     cluster.pods.retain(|pod| &*pod.metadata.name != "web-1");
     assert_eq!(kinds(&checked(&mut cluster)), [(ActionKind::StopInstance, "n2".to_owned())]);
 }
+
+/// The machine of an instance has become a node of another name, as on most clouds.
+fn renamed(cluster: &mut Cluster, machine: &str, node: &str) {
+    let mut object = cluster.nodes.remove(machine).expect("it is there");
+    object.metadata.name = node.into();
+    cluster.nodes.insert(node.into(), object);
+}
+
+#[test]
+fn a_machine_is_one_place_whatever_its_node_is_called() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    let just_now = cluster.now - Span::from_secs(20);
+    let node = cluster.node("cpu-1", "cpu");
+    node.status.conditions[0].status = "False".into();
+    node.metadata.creation_timestamp = Some(just_now);
+    renamed(&mut cluster, "cpu-1", "ip-10-0-0-1");
+    let launch = crate::memory::Launch {
+        kind: crate::memory::LaunchKind::Create,
+        pool: "cpu".into(),
+        zone: "".into(),
+        instance_type: "".into(),
+        provider_id: "sim:///cpu-1".into(),
+        token: "cpu-1".into(),
+        since: just_now,
+        deadline: cluster.now + Span::from_mins(15),
+    };
+    cluster.memory.ledger.launches.insert("cpu-1".into(), launch);
+    for pod in 0..2 {
+        cluster.pending(&format!("web-{pod}"), &[("cpu", "4")]);
+    }
+    assert_eq!(made(&checked(&mut cluster), "cpu"), 1, "one waits for the node that is starting");
+    // Nor may it go while it is coming up.
+    cluster.pods.clear();
+    cluster.without_removal_budgets();
+    let node = cluster.nodes.values_mut().next().expect("it is there");
+    node.status.conditions[0].status = "True".into();
+    let plan = checked(&mut cluster);
+    assert!(matches!(kept(&plan, "ip-10-0-0-1"), Some(UnsafeToRemove::TooSoon { .. })));
+}
+
+#[test]
+fn what_joins_under_another_name_is_still_kept_for_its_gang() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    for member in 0..2 {
+        let pod = cluster.pending(&format!("train-{member}"), &[("cpu", "3")]);
+        pod.metadata.labels = labels(&[("ballast.dev/gang", "train"), ("ballast.dev/gang-size", "2")]);
+    }
+    let plan = checked(&mut cluster);
+    let first = plan.actions[0].target.name.clone();
+    cluster.without_removal_budgets();
+    cluster.node(&first, "cpu");
+    renamed(&mut cluster, &first, "ip-10-0-0-1");
+    // The other finds no machine, and none will be had for long.
+    let key = crate::memory::BackOffKey { pool: "cpu".into(), ..Default::default() };
+    cluster.memory.ledger.note_failure(key, ErrorClass::StockOut, cluster.now);
+    let plan = checked(&mut cluster);
+    assert!(
+        matches!(kept(&plan, "ip-10-0-0-1"), Some(UnsafeToRemove::HeldForGang { .. })),
+        "{:?}",
+        plan.actions
+    );
+    assert_eq!(cluster.memory.history.gangs["default/train"].nodes.len(), 1);
+}

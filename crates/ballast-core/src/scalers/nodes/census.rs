@@ -28,7 +28,7 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
         let mut names: BTreeSet<(Name, Name)> = BTreeSet::new();
         for (name, launch) in memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == entry.name) {
             // A machine that was stopped a moment ago and is starting has a node that still says that it is ready.
-            let rising = entry.states.get(name) == Some(&InstanceState::Starting);
+            let rising = entry.state_of(&launch.provider_id, name) == Some(InstanceState::Starting);
             let node = snapshot.node_of_instance(&launch.provider_id, name);
             let up = !rising && node.is_some_and(|node| node.state == BaseState::Ready);
             if !up && now < launch.deadline {
@@ -46,13 +46,16 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
         }
         for &slot in &snapshot.unsettled {
             let node = snapshot.node(slot);
+            let machine = snapshot.machine_of(node);
             let created = node.node.as_ref().and_then(|node| node.metadata.creation_timestamp);
+            let removals = &memory.ledger.removals;
             if node.pool == Some(pool as u32)
                 && node.state == BaseState::NotReady
-                && !memory.ledger.removals.contains_key(&node.name)
+                && !removals.contains_key(&node.name)
+                && !removals.contains_key(machine)
                 && is_young(entry, created, now)
             {
-                names.insert((node.name.clone(), node.label(ZONE_LABEL).cloned().unwrap_or_default()));
+                names.insert((machine.clone(), node.label(ZONE_LABEL).cloned().unwrap_or_default()));
             }
         }
         // A launch and its instance may tell the zone differently; a name counts once.

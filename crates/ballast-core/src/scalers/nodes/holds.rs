@@ -27,7 +27,7 @@ impl Hold<'_> {
     }
 }
 
-/// Nodes that are kept for gangs which still wait, by name.
+/// Nodes that are kept for gangs which still wait, by the name of their machine.
 pub(super) fn holds<'a>(memory: &'a Memory, wishes: &NodeWishes) -> BTreeMap<&'a Name, Hold<'a>> {
     let waiting = memory.history.gangs.iter().filter(|(gang, _)| wishes.waiting_gangs.contains(*gang));
     let each = waiting.flat_map(|(gang, hold)| hold.nodes.iter().map(move |node| (node, gang, hold.since)));
@@ -43,7 +43,7 @@ pub(crate) fn holds_after(
     now: Time,
 ) -> BTreeMap<Name, GangHold> {
     let is_there =
-        |node: &Name| memory.ledger.launches.contains_key(node) || snapshot.node_named(node).is_some();
+        |name: &Name| memory.ledger.launches.contains_key(name) || snapshot.node_of_machine(name).is_some();
     let mut gangs = memory.history.gangs.clone();
     gangs.retain(|gang, hold| {
         hold.nodes.retain(is_there);

@@ -162,7 +162,8 @@ impl<'a, 'b> Weighing<'a, 'b> {
     /// Lets a node go, or says why it stays.
     fn weigh(&mut self, slot: u32, node: &NodeEntry, pool: usize) -> Result<(), UnsafeToRemove> {
         let entry = &self.snapshot.pools[pool];
-        if let Some(reason) = never(node, entry, self.memory, self.now) {
+        let machine = self.snapshot.machine_of(node);
+        if let Some(reason) = never(node, machine, entry, self.memory, self.now) {
             return Err(reason);
         }
         if self.held_pools[pool] {
@@ -172,7 +173,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
         if self.bins.is_used(rank) {
             return Err(UnsafeToRemove::NeededByGrant);
         }
-        let hold = self.holds.get(&node.name).copied();
+        let hold = self.holds.get(machine).copied();
         if let Some(hold) = hold.filter(|hold| self.now < hold.until(&entry.spec)) {
             return Err(UnsafeToRemove::HeldForGang {
                 gang: hold.gang.clone(),
@@ -302,9 +303,17 @@ pub(crate) fn must_stay(snapshot: &Snapshot, node: &NodeEntry, pool: &PoolEntry,
 }
 
 /// What keeps a node whatever happens elsewhere.
-fn never(node: &NodeEntry, pool: &PoolEntry, memory: &Memory, now: Time) -> Option<UnsafeToRemove> {
+fn never(
+    node: &NodeEntry,
+    machine: &Name,
+    pool: &PoolEntry,
+    memory: &Memory,
+    now: Time,
+) -> Option<UnsafeToRemove> {
     let object = node.node.as_ref()?;
-    if memory.ledger.removals.contains_key(&node.name) || node.state == BaseState::CordonedByUs {
+    let removals = &memory.ledger.removals;
+    let leaves = removals.contains_key(&node.name) || removals.contains_key(machine);
+    if leaves || node.state == BaseState::CordonedByUs {
         return Some(UnsafeToRemove::BeingRemoved);
     }
     if let Some(reason) = forbidden(node, pool) {
@@ -313,7 +322,7 @@ fn never(node: &NodeEntry, pool: &PoolEntry, memory: &Memory, now: Time) -> Opti
     if !pool.instances.contains_key(&object.spec.provider_id) {
         return Some(UnsafeToRemove::InstanceUnknown);
     }
-    let rising = memory.ledger.launches.contains_key(&node.name)
+    let rising = memory.ledger.launches.contains_key(machine)
         || (node.state == BaseState::NotReady && is_young(pool, object.metadata.creation_timestamp, now));
     let at = now + pool.spec.times.boot_deadline;
     rising.then_some(UnsafeToRemove::TooSoon { at })
