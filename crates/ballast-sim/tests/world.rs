@@ -188,6 +188,33 @@ fn a_machine_that_hangs_is_replaced_and_let_go_with_all_that_nobody_confirms_gon
 }
 
 #[test]
+fn nodes_that_stay_without_their_machines_are_in_nobodys_way() {
+    // Five times two machines come and go, each leaving its node behind.
+    let pool = |nodes_stay: bool| {
+        json!({"name": "p", "cloud": {"nodesStay": nodes_stay}, "spec": {"provider": {"kind": "Simulated"},
+            "max": 2, "stop": "Delete", "price": {"perHour": 2}, "times": {"boot": "1m"},
+            "template": {"allocatable": {"cpu": "8", "memory": "32Gi"}}}})
+    };
+    let score = |nodes_stay: bool| {
+        run(json!({
+            "until": "10h", "policy": {"mode": "Enforce", "limits": {"nodes": 2, "costPerHour": 100}},
+            "pools": [pool(nodes_stay)],
+            "workloads": [{"name": "w", "requests": {"cpu": "7"}, "duration": "10m", "members": 2,
+                "arrivals": {"at": ["10m", "2h", "4h", "6h", "8h"]}}],
+        }))
+    };
+    for nodes_stay in [false, true] {
+        let score = score(nodes_stay);
+        assert_eq!(
+            (score.adds, score.removals, score.broken_promises),
+            (10, 10, 0),
+            "nodes stay: {nodes_stay}"
+        );
+        assert_eq!(score.get("unserved.w"), Some(0.0), "nodes stay: {nodes_stay}");
+    }
+}
+
+#[test]
 fn the_luck_of_one_workload_is_not_that_of_another() {
     let waits = |others: Value| {
         let mut spec = json!({

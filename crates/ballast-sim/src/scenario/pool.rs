@@ -95,6 +95,9 @@ pub struct Cloud {
     /// How long a machine of a spot pool lives until the cloud says that it takes it back two minutes later. Default forever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reclaim: Option<Distribution>,
+    /// Node objects stay when their machine is gone for good: no cloud controller runs that would delete them. Default false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub nodes_stay: bool,
 }
 
 /// Nodes that belong to no pool.

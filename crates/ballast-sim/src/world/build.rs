@@ -194,6 +194,7 @@ fn pool_of(
         latency: pool.cloud.latency.unwrap_or(Span::from_secs(1)),
         reclaim: pool.cloud.reclaim,
         deletes: pool.spec.stop == StopMode::Delete,
+        nodes_stay: pool.cloud.nodes_stay,
         dirty: true,
         taken_back: Vec::new(),
     }

@@ -114,6 +114,8 @@ pub(crate) struct Pool {
     reclaim: Option<Distribution>,
     /// Whether stopping means deleting.
     pub(crate) deletes: bool,
+    /// Whether node objects stay when their machine is gone for good.
+    nodes_stay: bool,
     /// Its machines have changed since somebody last looked.
     pub(crate) dirty: bool,
     /// When its cloud took machines back, the latest last.

@@ -220,8 +220,13 @@ impl World {
         entry.silence += 1;
         let silence = entry.silence;
         if entry.node.is_some() {
-            let after = if for_good { NODE_GONE_AFTER } else { UNKNOWN_AFTER };
+            let pool = self.kinds[self.machines[machine as usize].kind as usize].pool;
+            let stays = pool != NONE && self.pools[pool as usize].nodes_stay;
+            let after = if for_good && !stays { NODE_GONE_AFTER } else { UNKNOWN_AFTER };
             self.queue.plan(self.now + after, Event::NodeLost { machine, silence });
+            if for_good && stays {
+                self.forget(machine);
+            }
         } else if for_good {
             self.forget(machine);
         }
@@ -233,7 +238,9 @@ impl World {
         if entry.silence != silence {
             return;
         }
-        if entry.power == Power::Gone {
+        let pool = self.kinds[entry.kind as usize].pool;
+        let stays = pool != NONE && self.pools[pool as usize].nodes_stay;
+        if entry.power == Power::Gone && !stays {
             self.give_up_pods(machine);
             self.set_ready(machine, Ready::Unknown);
             self.forget(machine);
@@ -265,10 +272,13 @@ impl World {
     fn forget(&mut self, machine: u32) {
         let entry = &mut self.machines[machine as usize];
         let pool = self.kinds[entry.kind as usize].pool;
-        if let Some(node) = entry.node.take() {
+        let stays = pool != NONE && self.pools[pool as usize].nodes_stay;
+        if let Some(node) = entry.node.take_if(|_| !stays) {
             self.changes.node_gone(entry.name.clone(), node.uid);
         }
-        self.by_name.remove(&entry.name);
+        if entry.node.is_none() {
+            self.by_name.remove(&entry.name);
+        }
         self.by_id.remove(&entry.id);
         self.by_token.remove(&entry.token);
         self.rerank(machine);
