@@ -13,7 +13,7 @@ use crate::units::{Money, Quantity, Share, Span, Time};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VmPoolSpec {
-    /// Lowers the cluster's mode for this pool.
+    /// Lowers the cluster's mode for this pool: its nodes are counted on as they are, and nothing is started or stopped there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// What is held still in this pool.
