@@ -113,6 +113,14 @@ fn a_plan_names_what_it_does_not_act_upon_yet() {
 note: 1 of kind RayScaler read, but not acted upon yet
 
 "#]]);
+    let guaranteed = cluster().replace(
+        "mode: Enforce,",
+        "mode: Enforce, guarantees: [{namespaces: [serving], resources: {cpu: 4}}],",
+    );
+    ballast(&["plan", "-f", "-", "-o", "name"]).stdin(guaranteed).assert().code(2).stderr_eq(str![[r#"
+note: 1 of the ClusterPolicy's guarantees read, but not acted upon yet
+
+"#]]);
 }
 
 #[test]

@@ -32,7 +32,10 @@ pub struct ClusterPolicySpec {
     /// Priorities of workloads, first match wins; else the pod's own priority holds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityRule>,
-    /// Who makes room for whom.
+    /// What some workloads can always have. Read and checked; no scaler acts on it yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub guarantees: Vec<Guarantee>,
+    /// Who makes room for whom. Read and checked; no scaler acts on it yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub yields: Vec<Yield>,
     /// Hosts that Ballast may call besides the Kubernetes API.
@@ -168,6 +171,22 @@ pub struct PriorityRule {
     pub priority: i32,
 }
 
+/// What some workloads can always have: as long as they ask for no more than this together, they come before all others,
+/// whatever the priorities, and make room for nobody.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Guarantee {
+    /// Namespaces; empty means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<Name>,
+    /// Labels of the pods.
+    #[serde(default, skip_serializing_if = "LabelSelector::is_empty")]
+    pub selector: LabelSelector,
+    /// How much of each resource, for all that is selected together.
+    pub resources: BTreeMap<Name, Quantity>,
+}
+
 /// Who makes room for whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -194,6 +213,7 @@ impl Default for ClusterPolicySpec {
             health: Health::default(),
             sources: Sources::default(),
             priorities: Vec::new(),
+            guarantees: Vec::new(),
             yields: Vec::new(),
             allowed_hosts: Vec::new(),
         }

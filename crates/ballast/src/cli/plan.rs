@@ -84,8 +84,8 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
             "give what `kubectl get nodes,pods,pdb -A -o json` printed, and VmPools; a Scenario is run by `ballast simulate`",
         ));
     }
-    for (count, kind) in not_acted_upon(&documents) {
-        screen.note(format_args!("note: {count} of kind {kind} read, but not acted upon yet"));
+    for (count, of) in not_acted_upon(&documents) {
+        screen.note(format_args!("note: {count} of {of} read, but not acted upon yet"));
     }
     for note in why_idle(&documents).into_iter().chain(pools_without_nodes(&documents)) {
         screen.note(format_args!("note: {note}"));
@@ -110,13 +110,22 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     Ok(if plan.actions.is_empty() { Outcome::Done } else { Outcome::WouldChange })
 }
 
-/// Documents of scalers that do not decide yet.
+/// Documents of scalers that do not decide yet, and rules that only those will ask for.
 fn not_acted_upon(documents: &Documents) -> impl Iterator<Item = (usize, &'static str)> {
+    let policies = documents.objects.iter().filter_map(|placed| match &placed.value {
+        Object::ClusterPolicy(policy) => Some(&policy.spec),
+        _ => None,
+    });
+    let (guarantees, yields) = policies.fold((0, 0), |(guarantees, yields), policy| {
+        (guarantees + policy.guarantees.len(), yields + policy.yields.len())
+    });
     let counts = [
-        (documents.elastic_job_policies.len(), "ElasticJobPolicy"),
-        (documents.metric_scalers.len(), "MetricScaler"),
-        (documents.ray_scalers.len(), "RayScaler"),
-        (documents.spark_pools.len(), "SparkPool"),
+        (documents.elastic_job_policies.len(), "kind ElasticJobPolicy"),
+        (documents.metric_scalers.len(), "kind MetricScaler"),
+        (documents.ray_scalers.len(), "kind RayScaler"),
+        (documents.spark_pools.len(), "kind SparkPool"),
+        (guarantees, "the ClusterPolicy's guarantees"),
+        (yields, "the ClusterPolicy's yields"),
     ];
     counts.into_iter().filter(|(count, _)| *count > 0)
 }

@@ -1,9 +1,12 @@
 //! What a ClusterPolicy may say.
 
+use std::collections::BTreeMap;
+
 use super::{Findings, Path, shared};
 use crate::documents::printable;
 use crate::kube::Name;
 use crate::policy::{ClusterPolicySpec, Limits, Mode};
+use crate::resources::is_gpu;
 use crate::units::{Money, Quantity};
 
 pub(in crate::documents) fn cluster_policy(spec: &ClusterPolicySpec, found: &mut Findings) {
@@ -32,6 +35,7 @@ pub(in crate::documents) fn cluster_policy(spec: &ClusterPolicySpec, found: &mut
             .allowed("capital letters, such as `USD`, `EUR` or `CNY`");
     }
     priorities(found, &path.key("priorities"), spec);
+    guarantees(found, &path.key("guarantees"), spec);
     yields(found, &path.key("yields"), spec);
     for (index, host) in spec.allowed_hosts.iter().enumerate() {
         allowed_host(found, path.key("allowedHosts").index(index), host);
@@ -79,6 +83,42 @@ fn priorities(found: &mut Findings, path: &Path, spec: &ClusterPolicySpec) {
             found
                 .contradiction(path, "it selects everything, so that the rules after it never apply")
                 .help("put it last, or give it `namespaces` or a `selector`");
+        }
+    }
+}
+
+fn guarantees(found: &mut Findings, path: &Path, spec: &ClusterPolicySpec) {
+    let mut sums: BTreeMap<&Name, Quantity> = BTreeMap::new();
+    for (index, guarantee) in spec.guarantees.iter().enumerate() {
+        let path = path.index(index);
+        shared::selector(found, &path.key("selector"), &guarantee.selector);
+        if guarantee.selector.is_empty() && guarantee.namespaces.is_empty() {
+            found
+                .contradiction(path.clone(), "what is guaranteed to all is guaranteed to nobody")
+                .help("give it `namespaces` or a `selector`");
+        }
+        if guarantee.resources.is_empty() {
+            found.missing(path.key("resources"), "nothing is guaranteed").help("such as `{cpu: 64}`");
+        }
+        for (name, amount) in &guarantee.resources {
+            let place = path.key("resources").key(name);
+            if *amount <= Quantity::ZERO {
+                found.invalid(place.clone(), "it guarantees nothing").allowed("a quantity above 0");
+            }
+            let sum = sums.entry(name).or_insert(Quantity::ZERO);
+            *sum = Quantity::from_milli(sum.milli().saturating_add(amount.milli()));
+            let limit = match &**name {
+                "cpu" => spec.limits.cores,
+                "memory" => spec.limits.memory,
+                name if is_gpu(name) => {
+                    spec.limits.gpus.get("*").map(|&most| Quantity::from_units(most.into()))
+                }
+                _ => None,
+            };
+            if let Some(limit) = limit.filter(|limit| *sum > *limit) {
+                let message = format!("{sum} of {name} are guaranteed in all, and the limit is {limit}");
+                found.contradiction(place, message).help("raise the limit, or guarantee less");
+            }
         }
     }
 }
