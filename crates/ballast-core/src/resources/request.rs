@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn cpu_of(spec: &PodSpec) -> i64 {
-        pod_requests(spec, &Meta::default(), &mut ResourceNames::default()).0[Resources::CPU]
+        pod_requests(spec, &Meta::default(), &ResourceNames::default()).0[Resources::CPU]
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
         gpu.resources.limits.insert("nvidia.com/gpu".into(), "1".parse().unwrap());
         spec.containers = vec![gpu];
         let mut meta = Meta::default();
-        let need = |meta: &Meta| pod_requests(&spec, meta, &mut ResourceNames::default()).1;
+        let need = |meta: &Meta| pod_requests(&spec, meta, &ResourceNames::default()).1;
         assert_eq!(need(&meta), GpuNeed::Whole(1));
         meta.annotations = std::sync::Arc::new([(GPU_MILLI_ANNOTATION.into(), "460".into())].into());
         assert_eq!(need(&meta), GpuNeed::Share(460));
@@ -218,8 +218,7 @@ mod tests {
         let need = |annotation: &str, value: &str| {
             let annotations = std::sync::Arc::new([(annotation.into(), value.into())].into());
             let meta = Meta { annotations, ..Meta::default() };
-            let (_, gpu, unmodelled) =
-                pod_requests(&PodSpec::default(), &meta, &mut ResourceNames::default());
+            let (_, gpu, unmodelled) = pod_requests(&PodSpec::default(), &meta, &ResourceNames::default());
             (gpu, unmodelled.len())
         };
         assert_eq!(need(GPU_FRACTION_ANNOTATION, "0.5"), (GpuNeed::Share(500), 0));
@@ -239,7 +238,7 @@ mod tests {
         let mut container = container("1", false);
         container.resources.requests.insert("pods".into(), "0".parse().unwrap());
         let spec = PodSpec { containers: vec![container], ..Default::default() };
-        let (vector, ..) = pod_requests(&spec, &Meta::default(), &mut ResourceNames::default());
+        let (vector, ..) = pod_requests(&spec, &Meta::default(), &ResourceNames::default());
         assert_eq!(vector[Resources::PODS], 1);
     }
 }
