@@ -4,6 +4,7 @@
 mod bench;
 mod component;
 mod docs;
+mod evidence;
 mod generate;
 mod screenshots;
 mod table;

@@ -11,7 +11,9 @@ mod runner;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use serde::Serialize;
 
+use crate::evidence::{self, Stamp};
 use crate::table;
 use row::Row;
 
@@ -23,6 +25,19 @@ pub(crate) struct Args {
     /// Write the rows to this file as one JSON array
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Keep the rows in docs/evidence, with the date and the commit: for a run of all cases on a machine that does nothing else
+    #[arg(long, conflicts_with = "cases")]
+    keep: bool,
+}
+
+/// Rows that are kept.
+#[derive(Serialize)]
+struct Evidence<'a> {
+    #[serde(flatten)]
+    stamp: Stamp,
+    /// Processors of the machine.
+    processors: usize,
+    rows: &'a [Row],
 }
 
 /// The verb: false when a bar is missed. The rows are printed and written in any case.
@@ -32,6 +47,10 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if let Some(file) = &args.json {
         let text = serde_json::to_string_pretty(&rows)? + "\n";
         std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    if args.keep {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        evidence::write("bench.json", &Evidence { stamp: Stamp::now()?, processors, rows: &rows })?;
     }
     let missed = rows.iter().filter(|row| row.holds == Some(false)).count();
     let held = rows.iter().filter(|row| row.holds == Some(true)).count();

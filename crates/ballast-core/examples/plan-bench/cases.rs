@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use ballast_core::check::check;
 use ballast_core::fixtures::{Cluster, changed};
 use ballast_core::kube::Phase;
 use ballast_core::memory::Memory;
@@ -51,8 +52,14 @@ fn count(plan: &Plan, kind: ActionKind) -> f64 {
     plan.actions.iter().filter(|action| action.kind == kind).count() as f64
 }
 
+/// A plan with the check that the engine holds against every plan that acts.
 fn planned(cluster: &Cluster, snapshot: &Snapshot, scratch: &mut Scratch) -> Plan {
-    plan(snapshot, &Memory::default(), cluster.now, scratch).0
+    let memory = Memory::default();
+    let (plan, _) = plan(snapshot, &memory, cluster.now, scratch);
+    if !plan.actions.is_empty() {
+        assert_eq!(check(snapshot, &memory, &plan), [], "a plan that breaks a promise is no plan");
+    }
+    plan
 }
 
 /// A plan for which nothing is remembered.
