@@ -23,6 +23,7 @@ pub fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan) -> Vec<PromiseNo
     let mut notes = Vec::new();
     identities(plan, &mut notes);
     reasons(plan, &mut notes);
+    modes(snapshot, plan, &mut notes);
     let sizes = growth::sizes(snapshot, memory);
     growth::check(snapshot, memory, plan, &sizes, &mut notes);
     needs::check(snapshot, plan, &sizes, &mut notes);
@@ -70,6 +71,20 @@ fn reasons(plan: &Plan, notes: &mut Vec<PromiseNote>) {
     for action in &plan.actions {
         if action.reason.message.is_empty() || action.reason.inputs.is_empty() {
             notes.push(fatal(15, subject(action), format!("{} does not say why", action.id)));
+        }
+    }
+}
+
+/// Promise 14: nothing is done in a pool whose document lowers the mode for itself.
+fn modes(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNote>) {
+    let does = |action: &&Action| {
+        is_launch(action) || is_removal(action) || action.kind == ActionKind::ReleaseInstance
+    };
+    for action in plan.actions.iter().filter(does) {
+        let mode = snapshot.pool_named(&action.target.pool).and_then(|pool| pool.spec.mode);
+        if mode.is_some_and(|mode| mode < snapshot.policy.mode) {
+            let message = format!("pool {} allows no more than {mode:?}", action.target.pool);
+            notes.push(fatal(14, subject(action), message));
         }
     }
 }

@@ -14,11 +14,13 @@ pub(super) fn check(snapshot: &Snapshot, plan: &Plan, sizes: &[u32], notes: &mut
         return;
     }
     counted(snapshot, &launches, notes);
+    let mut by_pool: BTreeMap<&Name, Vec<&Action>> = BTreeMap::new();
+    for &action in &launches {
+        by_pool.entry(&action.target.pool).or_default().push(action);
+    }
     for (pool, &size) in snapshot.pools.iter().zip(sizes) {
-        let own: Vec<&Action> =
-            launches.iter().copied().filter(|action| action.target.pool == pool.name).collect();
-        if !own.is_empty() {
-            of_pool(snapshot, plan, pool, size, &own, notes);
+        if let Some(own) = by_pool.get(&pool.name) {
+            of_pool(snapshot, plan, pool, size, own, notes);
         }
     }
     gathered(snapshot, &launches, notes);

@@ -45,6 +45,13 @@ fn known(snapshot: &Snapshot, plan: &Plan, going: &[&Action], notes: &mut Vec<Pr
         let message = format!("{:?} {} is not known, yet the plan removes", source.kind, source.name);
         notes.push(fatal(3, Subject::Cluster, message));
     }
+    let lists = [ObjectKind::Node, ObjectKind::Pod, ObjectKind::PodDisruptionBudget];
+    for kind in lists {
+        if snapshot.settles_at(&Source::kubernetes(kind), plan.now).is_some() {
+            let message = format!("{}s were suddenly fewer, yet the plan removes", kind.name());
+            notes.push(fatal(3, Subject::Cluster, message));
+        }
+    }
 }
 
 /// Promises 1, 10 and 17: nothing in use, no gang member, no control plane, nothing of others.

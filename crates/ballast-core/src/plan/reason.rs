@@ -277,7 +277,7 @@ pub enum SourceTrouble {
     Stale(Span),
     /// Its answer is from the future.
     Ahead(Span),
-    /// It shrank suddenly and no second look has agreed yet.
+    /// It shrank suddenly, and no second look has agreed yet; or looks agree, but not for an hour, and nothing is removed.
     SuddenlyShrunk,
 }
 

@@ -101,7 +101,7 @@ impl fmt::Display for SourceTrouble {
             Self::Failed(class) => write!(f, "failed ({class})"),
             Self::Stale(age) => write!(f, "last answered {} ago", age.rounded()),
             Self::Ahead(by) => write!(f, "gave an answer from {} in the future", by.rounded()),
-            Self::SuddenlyShrunk => f.write_str("shrank suddenly and no second look has agreed yet"),
+            Self::SuddenlyShrunk => f.write_str("shrank suddenly and has not been so for long enough"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{Instance, InstanceState, ObjectKind, Source};
-use crate::plan::{Hold, HoldReason, Report, Subject};
+use crate::plan::{Hold, HoldReason, Report, SourceTrouble, Subject};
 use crate::policy::Mode;
 use crate::scalers::nodes::is_young;
 use crate::snapshot::{BaseState, PoolEntry, Snapshot};
@@ -44,6 +44,7 @@ impl Gates {
             let subject = Subject::Pool { name: pool.name.clone() };
             held_pools.push(!known(subject, Source::instances(&pool.name)));
         }
+        let settled = settled(snapshot, now, report);
         for (pool, held) in snapshot.pools.iter().zip(&mut held_pools) {
             if let Some(reason) = unwell(snapshot, pool, now) {
                 let subject = Subject::Pool { name: pool.name.clone() };
@@ -76,7 +77,7 @@ impl Gates {
                 until: None,
             });
         }
-        Self { blind: !nodes || !pods, removals: budgets && !policy.pause.down, held_pools }
+        Self { blind: !nodes || !pods, removals: budgets && settled && !policy.pause.down, held_pools }
     }
 }
 
@@ -109,6 +110,21 @@ fn ghosts(snapshot: &Snapshot) -> Vec<Hold> {
         Hold { subject, reason: HoldReason::MachineGone { count, first: first.clone() }, until: None }
     };
     by_pool.into_iter().map(hold).collect()
+}
+
+/// Whether no list of what lives in Kubernetes was suddenly much shorter a while ago.
+fn settled(snapshot: &Snapshot, now: Time, report: &mut Report) -> bool {
+    let kinds = [ObjectKind::Node, ObjectKind::Pod, ObjectKind::PodDisruptionBudget];
+    let unsettled = kinds.into_iter().find_map(|kind| {
+        let source = Source::kubernetes(kind);
+        let is_believed = snapshot.trouble(&source, now).is_none();
+        snapshot.settles_at(&source, now).filter(|_| is_believed).map(|until| (source, until))
+    });
+    let Some((source, until)) = unsettled else { return true };
+    let source = format!("{:?}/{}", source.kind, source.name);
+    let reason = HoldReason::SourceUnknown { source, why: SourceTrouble::SuddenlyShrunk };
+    report.holds.push(Hold { subject: Subject::Cluster, reason, until: Some(until) });
+    false
 }
 
 /// The health gate: too many of a pool's nodes, those stopped on purpose left out, are unwell.

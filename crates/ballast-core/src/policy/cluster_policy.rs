@@ -110,7 +110,7 @@ pub struct Removal {
 pub struct RemovalBudget {
     /// Share of the nodes, rounded up. A share above 34 % needs `unlimited`.
     pub share: Share,
-    /// The window that slides.
+    /// The window that slides; a minute at the least.
     pub window: Span,
     /// Lifts the ceiling of 34 %: for tests and for people who know why.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -152,7 +152,7 @@ pub struct Sources {
     /// Nothing is removed on what is older. Default 2 minutes.
     pub max_age: Span,
     /// A list that shrinks by more than this from one look to the next counts as unknown until a second look agrees.
-    /// Default 50 %.
+    /// Where it is of nodes, pods or disruption budgets, nothing is removed for an hour. Default 50 %.
     pub max_shrink: Share,
 }
 

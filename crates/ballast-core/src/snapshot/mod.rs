@@ -161,6 +161,11 @@ impl Snapshot {
         }
     }
 
+    /// Until when nothing is removed on a source, where its list was suddenly much shorter a while ago.
+    pub fn settles_at(&self, source: &Source, now: Time) -> Option<Time> {
+        self.sources.get(source).and_then(|state| state.settles_at(now))
+    }
+
     /// The node of an instance: the one that bears its identity, else one of its name that bears none.
     pub fn node_of_instance(&self, id: &str, name: &str) -> Option<&NodeEntry> {
         let named = || self.node_named(name).filter(|node| node.provider_id().is_empty());

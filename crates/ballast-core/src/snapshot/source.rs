@@ -7,6 +7,10 @@ use crate::units::{Share, Span, Time};
 /// Lists shorter than this may shrink without suspicion: half of three is noise. That nothing is left is never noise.
 const SUSPICIOUS_FROM: usize = 4;
 
+/// How long after a list was suddenly much shorter nothing is removed on it, though looks agree: a server that tells a lie tells
+/// it again. Longer than most outages; a true loss of so much only costs what is idle meanwhile.
+const SHRINK_SETTLES: Span = Span::from_hours(1);
+
 /// What is known of one source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SourceState {
@@ -18,6 +22,8 @@ pub struct SourceState {
     pub len: usize,
     /// How many a much shorter list had that waits for a second look.
     pub shrunk: Option<usize>,
+    /// When a list was last suddenly much shorter, until one is longer again.
+    pub shrank_at: Option<Time>,
 }
 
 impl SourceState {
@@ -30,10 +36,17 @@ impl SourceState {
         let agrees = |first: usize| !shrinks_much(first.max(len), first.min(len), max_shrink);
         if suspicious && !self.shrunk.is_some_and(agrees) {
             self.shrunk = Some(len);
+            self.shrank_at = Some(at);
             return false;
         }
-        *self = Self { good_at: Some(at), error: None, len, shrunk: None };
+        let shrank_at = self.shrank_at.filter(|_| suspicious || len <= self.len);
+        *self = Self { good_at: Some(at), error: None, len, shrunk: None, shrank_at };
         true
+    }
+
+    /// Until when nothing is removed on it, where a list was suddenly much shorter a while ago.
+    pub fn settles_at(&self, now: Time) -> Option<Time> {
+        self.shrank_at.map(|at| at + SHRINK_SETTLES).filter(|&at| now < at)
     }
 
     /// Notes changes on top of the last list. Where there is none, or it failed since, nobody knows what is missing: only a
@@ -104,6 +117,19 @@ mod tests {
         failed.believes(10, at, Share::percent(50));
         failed.changed(at, 11);
         assert_eq!((failed.trouble(at, age), failed.len), (None, 11));
+    }
+
+    #[test]
+    fn what_was_suddenly_shorter_settles_after_an_hour_or_when_it_is_longer_again() {
+        let (half, at) = (Share::percent(50), |minutes| Time::ZERO + Span::from_mins(minutes));
+        let mut state = SourceState::default();
+        for (minute, len) in [(0, 100), (1, 0), (2, 0), (3, 0)] {
+            state.believes(len, at(minute), half);
+        }
+        assert_eq!(state.settles_at(at(4)), Some(at(61)));
+        assert_eq!(state.settles_at(at(61)), None);
+        state.believes(90, at(5), half);
+        assert_eq!(state.settles_at(at(5)), None, "the truth is told again");
     }
 
     #[test]

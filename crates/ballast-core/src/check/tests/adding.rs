@@ -111,6 +111,7 @@ fn no_launch_leaves_the_range_or_says_nothing_or_is_decided_blindly() {
         &[
             (|c, _| c.pools.get_mut("cpu").unwrap().max = 0, 4),
             (|c, _| c.policy.limits.nodes = Some(0), 4),
+            (|c, _| c.pools.get_mut("cpu").unwrap().mode = Some(Mode::Recommend), 14),
             (|c, _| c.policy.limits.cost_per_hour = Money::from_f64(0.5), 4),
             (|_, p| first(p).reason.message.clear(), 15),
             (|_, p| first(p).reason.inputs.clear(), 15),

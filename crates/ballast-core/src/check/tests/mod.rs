@@ -6,6 +6,7 @@ mod removing;
 use crate::fixtures::{Cluster, a_pool, labels, with_spec};
 use crate::observation::{ErrorClass, InstanceState, Observation, Source, SourceError};
 use crate::plan::{Action, ActionKind, Plan};
+use crate::policy::Mode;
 use crate::units::Span;
 
 use super::check;
@@ -99,6 +100,7 @@ fn nothing_is_let_go_before_its_time_or_in_a_pause() {
         with_a_release,
         &[
             (|c, _| c.policy.pause.down = true, 14),
+            (|c, _| c.pools.get_mut("cpu").unwrap().mode = Some(Mode::Recommend), 14),
             (|c, _| c.pools.get_mut("cpu").unwrap().pause.down = true, 14),
             (|c, _| c.instances.values_mut().for_each(|i| i.since = Some(c.now)), 6),
             (|_, p| twice(p), 2),

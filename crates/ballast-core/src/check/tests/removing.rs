@@ -79,6 +79,7 @@ fn nothing_goes_that_shall_stay() {
             (|c, _| disown(c), 17),
             (|c, _| c.policy.pause.down = true, 14),
             (|c, _| pool(c).pause.down = true, 14),
+            (|c, _| pool(c).mode = Some(Mode::Observe), 14),
             (|_, p| first(p).to = "Deleted".into(), 9),
         ],
     );

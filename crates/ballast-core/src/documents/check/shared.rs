@@ -13,6 +13,8 @@ use crate::units::{Cron, Quantity, Share, Span, UtcOffset};
 pub(super) const COUNT_MAX: u32 = 100_000;
 /// Shares above this remove too much at once for anybody who did not say so on purpose.
 const REMOVAL_SHARE_MAX: Share = Share::percent(34);
+/// A budget over less time than it takes to see what came of a removal holds nothing back.
+const BUDGET_WINDOW_MIN: Span = Span::from_mins(1);
 /// A window that lasts longer is a size, not a window; schedules look back no further.
 const WINDOW_MAX: Span = Span::from_hours(31 * 24);
 
@@ -50,7 +52,11 @@ pub(super) fn positive(found: &mut Findings, path: Path, span: Span) {
 /// A removal budget.
 pub(super) fn budget(found: &mut Findings, path: &Path, budget: &RemovalBudget) {
     part_of_whole(found, path.key("share"), budget.share);
-    positive(found, path.key("window"), budget.window);
+    if budget.window < BUDGET_WINDOW_MIN {
+        found
+            .invalid(path.key("window"), format!("{} is too short to hold anything back", budget.window))
+            .allowed(format!("`{BUDGET_WINDOW_MIN}` or longer"));
+    }
     if budget.share > REMOVAL_SHARE_MAX && budget.share <= Share::percent(100) && !budget.unlimited {
         found
             .invalid(path.key("share"), format!("{} at once is more than the ceiling", budget.share))

@@ -122,12 +122,18 @@ fn a_source_that_failed_removes_nothing() {
         crate::planner::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
     assert_eq!(plan.actions, [], "a list of pods that is suddenly empty is not believed");
     assert!(matches!(plan.report.holds[0].reason, HoldReason::SourceUnknown { .. }));
-    for observation in cluster.observations() {
-        store.observe(observation);
+    let mut look_again = |after: Span| {
+        cluster.now += after;
+        cluster.observations().into_iter().for_each(|observation| store.observe(observation));
+        let (snapshot, scratch) = (store.snapshot(), &mut Default::default());
+        crate::planner::plan(&snapshot, &cluster.memory, cluster.now, scratch).0
+    };
+    for minutes in [1, 58] {
+        let plan = look_again(Span::from_mins(minutes));
+        assert_eq!(plan.actions, [], "a second look agrees, and a server that lies may lie twice");
+        assert!(plan.report.holds[0].until.is_some());
     }
-    let (plan, _) =
-        crate::planner::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
-    assert_eq!(plan.actions.len(), 6, "a second look agrees");
+    assert_eq!(look_again(Span::from_mins(1)).actions.len(), 6, "it has been so for an hour");
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Small clusters in which something is under way, or left over from what was.
 
 use super::{SMALL, a_removal, checked, kept, kinds, made};
-use crate::fixtures::{Cluster, a_pool, labels};
+use crate::fixtures::{Cluster, a_pool, labels, noon};
 use crate::kube::{Name, RestartPolicy};
-use crate::memory::Removal;
+use crate::memory::{Launch, LaunchKind, Removal};
 use crate::observation::{ErrorClass, InstanceState, Observation, Source, SourceError};
 use crate::plan::{ActionCode, ActionKind, HoldReason, UnsafeToRemove};
-use crate::units::Span;
+use crate::units::{Span, Time};
 
 #[test]
 fn a_machine_that_is_off_already_does_not_leave_a_second_time() {
@@ -46,18 +46,47 @@ fn a_machine_on_its_way_up_is_one_place_whatever_its_former_node_says() {
     cluster.running("lost-1", "n1", &[("cpu", "4")]);
     cluster.instance("n1", "cpu", InstanceState::Starting);
     cluster.pending("web-1", &[("cpu", "3")]);
-    let launch = crate::memory::Launch {
-        kind: crate::memory::LaunchKind::Start,
+    let launch = a_launch(&cluster, LaunchKind::Start, "sim:///n1");
+    cluster.memory.ledger.launches.insert("n1".into(), launch);
+    assert_eq!(checked(&mut cluster).actions, []);
+}
+
+fn a_launch(cluster: &Cluster, kind: LaunchKind, provider_id: &str) -> Launch {
+    Launch {
+        kind,
         pool: "cpu".into(),
         zone: "".into(),
         instance_type: "".into(),
-        provider_id: "sim:///n1".into(),
+        provider_id: provider_id.into(),
         token: "cpu-1".into(),
         since: cluster.now,
         deadline: cluster.now + Span::from_mins(15),
+    }
+}
+
+#[test]
+fn a_machine_that_came_up_is_no_empty_place_whatever_an_older_list_says() {
+    // Seed 33 of the storms: the creation was not answered, so that its identity was not known; half a gang was launched.
+    let joined = |kind: LaunchKind, id: &str, ready_at: Time| {
+        let mut cluster = Cluster::new();
+        cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+        cluster.node("cpu-1", "cpu").status.conditions[0].last_transition_time = Some(ready_at);
+        cluster.instance("cpu-1", "cpu", InstanceState::Starting);
+        cluster.running("first-1", "cpu-1", &[("cpu", "3")]);
+        cluster.pending("second-1", &[("cpu", "3")]);
+        let launch = a_launch(&cluster, kind, id);
+        cluster.memory.ledger.launches.insert("cpu-1".into(), launch);
+        cluster.now += Span::from_mins(3);
+        made(&checked(&mut cluster), "cpu")
     };
-    cluster.memory.ledger.launches.insert("n1".into(), launch);
-    assert_eq!(checked(&mut cluster).actions, []);
+    assert_eq!(joined(LaunchKind::Create, "", noon() + Span::from_mins(2)), 1);
+    assert_eq!(joined(LaunchKind::Create, "sim:///cpu-1", noon() + Span::from_mins(2)), 1);
+    assert_eq!(joined(LaunchKind::Start, "sim:///cpu-1", noon() + Span::from_mins(2)), 1);
+    assert_eq!(
+        joined(LaunchKind::Start, "sim:///cpu-1", noon() - Span::from_mins(20)),
+        0,
+        "the node of its former life"
+    );
 }
 
 #[test]

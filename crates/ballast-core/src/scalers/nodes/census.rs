@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::kube::Name;
-use crate::memory::Memory;
+use crate::memory::{Launch, LaunchKind, Memory};
 use crate::observation::InstanceState;
-use crate::snapshot::{BaseState, PoolEntry, Snapshot, ZONE_LABEL};
+use crate::snapshot::{BaseState, NodeEntry, PoolEntry, Snapshot, ZONE_LABEL};
 use crate::units::Time;
 
 /// A node on its way up: pods that wait may be meant for it.
@@ -27,10 +27,19 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
     for (pool, entry) in snapshot.pools.iter().enumerate() {
         let mut names: BTreeSet<(Name, Name)> = BTreeSet::new();
         for (name, launch) in memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == entry.name) {
-            // A machine that was stopped a moment ago and is starting has a node that still says that it is ready.
+            // A machine that was stopped a moment ago and is starting has a node that still says that it is ready. One that
+            // became ready since is up, whatever an older list of instances says.
             let rising = entry.state_of(&launch.provider_id, name) == Some(InstanceState::Starting);
-            let node = snapshot.node_of_instance(&launch.provider_id, name);
-            let up = !rising && node.is_some_and(|node| node.state == BaseState::Ready);
+            let is_up = |node: &NodeEntry| {
+                node.state == BaseState::Ready && (!rising || became_ready_since(node, launch))
+            };
+            // A creation that was not answered has no identity yet; its name is the one that we gave.
+            let named = || snapshot.node_named(name).filter(|node| node.pool == Some(pool as u32));
+            let node = match launch.provider_id.is_empty() {
+                true => named(),
+                false => snapshot.node_of_instance(&launch.provider_id, name),
+            };
+            let up = node.is_some_and(is_up);
             if !up && now < launch.deadline {
                 names.insert((name.clone(), launch.zone.clone()));
             }
@@ -72,6 +81,13 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
         }
     }
     starting
+}
+
+/// Whether a node became ready after a launch: one of a new machine cannot be older than it.
+fn became_ready_since(node: &NodeEntry, launch: &Launch) -> bool {
+    let ready = node.node.as_ref().and_then(|node| node.condition("Ready"));
+    let since = ready.and_then(|ready| ready.last_transition_time);
+    launch.kind == LaunchKind::Create || since.is_some_and(|since| since >= launch.since)
 }
 
 /// Whether a machine that is not ready may still be on its way up.
