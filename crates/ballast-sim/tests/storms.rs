@@ -5,11 +5,16 @@
 //! `BALLAST_TEST_SEED=17` runs that one alone and, where it fails, tells every request and reply.
 #![expect(clippy::disallowed_methods, reason = "reads its size from the environment")]
 
+use std::collections::BTreeMap;
+
 use ballast_sim::random::Streams;
 use ballast_sim::scenario::Scenario;
 use ballast_sim::simulation::Simulation;
 use rand::RngExt;
 use serde_json::{Value, json};
+
+/// How many promises the oracle judges.
+const PROMISES: usize = 16;
 
 /// Faults that are drawn from, each with what it needs to be one.
 fn fault(stream: &mut ballast_sim::random::Stream) -> Value {
@@ -45,7 +50,22 @@ fn fault(stream: &mut ballast_sim::random::Stream) -> Value {
     }
 }
 
-/// Two pools, a service with a budget, gangs and batch work for three hours, and a handful of faults.
+/// A person stops something for a while: the cluster's growth or removals, or all that is done to a pool.
+fn change(stream: &mut ballast_sim::random::Stream, policy: &Value, pool: &Value) -> [Value; 2] {
+    let at = stream.random_range(1..170);
+    let until = at + stream.random_range(1..60);
+    let (mut policy_then, mut pool_then) = (policy.clone(), pool.clone());
+    match stream.random_range(0..4) {
+        0 => policy_then["pause"] = json!({"down": true}),
+        1 => policy_then["pause"] = json!({"up": true}),
+        2 => pool_then["spec"]["pause"] = json!({"up": true, "down": true}),
+        _ => pool_then["spec"]["mode"] = json!("Recommend"),
+    }
+    let change = |at: i32, policy: &Value, pool: &Value| json!({"at": format!("{at}m"), "policy": policy, "pool": pool["name"], "spec": pool["spec"]});
+    [change(at, &policy_then, &pool_then), change(until, policy, pool)]
+}
+
+/// Two pools, a service with a budget, gangs and batch work for three hours, a handful of faults, and at times a change.
 fn storm(seed: u64) -> Scenario {
     let mut stream = Streams::new(seed).stream("storm", "");
     let faults: Vec<Value> = (0..stream.random_range(1..8)).map(|_| fault(&mut stream)).collect();
@@ -58,10 +78,15 @@ fn storm(seed: u64) -> Scenario {
         }
         json!({"name": name, "spec": spec, "running": 2, "stopped": 3, "cloud": {"devices": "30s"}})
     };
+    let policy = json!({"mode": "Enforce", "limits": {"nodes": 20, "costPerHour": 100}});
+    let pools = [pool("cheap", 1.0, json!({"min": 1})), pool("dear", 3.0, json!({"stop": "Delete"}))];
+    let changed = stream.random_range(0..4);
+    let changes = pools.get(changed).map(|pool| change(&mut stream, &policy, pool).to_vec());
     let spec = json!({
         "until": "12h",
-        "policy": {"mode": "Enforce", "limits": {"nodes": 20, "costPerHour": 100}},
-        "pools": [pool("cheap", 1.0, json!({"min": 1})), pool("dear", 3.0, json!({"stop": "Delete"}))],
+        "policy": policy,
+        "pools": pools,
+        "changes": changes.unwrap_or_default(),
         "budgets": [{"name": "web", "selector": {"matchLabels": {"app": "web"}}, "maxUnavailable": 1}],
         "workloads": [
             {"name": "web", "owner": "ReplicaSet", "members": 5, "labels": {"app": "web"},
@@ -78,13 +103,17 @@ fn storm(seed: u64) -> Scenario {
     Scenario::from_value(document).expect("a good scenario")
 }
 
-fn weather(seed: u64, told: bool) -> Option<String> {
+/// What went wrong in a storm, if anything did. How often each promise was tried is added up.
+fn weather(seed: u64, told: bool, tried: &mut BTreeMap<&'static str, u64>) -> Option<String> {
     let scenario = storm(seed);
     let mut simulation = Simulation::new(&scenario, seed);
     if told {
         simulation = simulation.with_journal();
     }
     simulation.step_until(simulation.until());
+    for (promise, times) in simulation.exercised() {
+        *tried.entry(promise).or_default() += times;
+    }
     let ending = simulation.ending();
     let complaint = if let Some(breach) = simulation.breaches().first() {
         format!("{} {} {}", breach.at, breach.promise, breach.message)
@@ -96,7 +125,9 @@ fn weather(seed: u64, told: bool) -> Option<String> {
         return None;
     };
     let faults = serde_json::to_string(&scenario.spec.faults).unwrap_or_default();
-    Some(format!("seed {seed}: {complaint}\n    {faults}\n{}", simulation.journal_text()))
+    let changes = serde_json::to_string(&scenario.spec.changes).unwrap_or_default();
+    let journal = simulation.journal_text();
+    Some(format!("seed {seed}: {complaint}\n    {faults}\n    {changes}\n{journal}"))
 }
 
 #[test]
@@ -104,8 +135,11 @@ fn after_every_storm_all_comes_to_rest() {
     let full = std::env::var("BALLAST_TEST_SIZE").is_ok_and(|size| size == "full");
     let one = std::env::var("BALLAST_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
     let seeds = one.map_or(0..if full { 1000 } else { 40 }, |seed| seed..seed + 1);
-    let complaints: Vec<String> = seeds.filter_map(|seed| weather(seed, one.is_some())).collect();
+    let mut tried = BTreeMap::new();
+    let complaints: Vec<String> = seeds.filter_map(|seed| weather(seed, one.is_some(), &mut tried)).collect();
     assert!(complaints.is_empty(), "{} storms\n{}", complaints.len(), complaints.join("\n"));
+    // A promise that was never tried was never kept.
+    assert!(one.is_some() || tried.len() == PROMISES, "{tried:?}");
 }
 
 #[test]

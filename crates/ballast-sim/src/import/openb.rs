@@ -153,6 +153,7 @@ pub(super) fn empty_spec() -> ScenarioSpec {
         jobs: Vec::new(),
         openb: None,
         faults: Vec::new(),
+        changes: Vec::new(),
         expect: BTreeMap::new(),
     }
 }

@@ -3,10 +3,16 @@
 use std::collections::BTreeMap;
 
 use ballast_core::kube::Name;
+use ballast_core::plan::{Action, ActionKind, Plan};
 use ballast_core::resources::Resources;
 
+use super::layout::{Layout, by_size};
 use super::{Oracle, PoolRules};
-use crate::world::{Kind, NONE, Power, World};
+use crate::world::{Kind, Life, NONE, Power, World};
+
+/// More machines than pods would need, laid out one by one, are allowed up to this factor: a scheduler does not pack as well as
+/// one who knows all that comes, and a plan may choose small machines for their price.
+const LOOSENESS: usize = 2;
 
 impl Oracle {
     pub(super) fn check_start(&mut self, world: &World, id: &Name) {
@@ -17,16 +23,15 @@ impl Oracle {
         self.check_launch(world, world.machines[machine as usize].kind);
     }
 
-    pub(super) fn check_create(&mut self, world: &World, pool: &Name, token: &Name) {
-        if token.is_empty() {
-            self.breach(world, "I-8", format!("a machine of pool `{pool}` is made without a token"));
-        }
+    pub(super) fn check_create(&mut self, world: &World, pool: &Name, zone: &Name, token: &Name) {
+        self.judge(world, "I-2", !token.is_empty(), || {
+            format!("a machine of pool `{pool}` is made without a token")
+        });
         if world.knows_token(token) {
             return;
         }
-        let of_pool = |kind: &Kind| kind.pool != NONE && world.pools[kind.pool as usize].name == *pool;
-        if let Some(kind) = world.kinds.iter().position(of_pool) {
-            self.check_launch(world, kind as u32);
+        if let Some(kind) = kind_of(world, pool, zone) {
+            self.check_launch(world, kind);
         }
     }
 
@@ -38,7 +43,7 @@ impl Oracle {
     /// I-6, I-27: the limits of the cluster, counting what starts and what ends.
     fn check_limits(&mut self, world: &World, new: &Kind) {
         let limits = self.policy.limits.clone();
-        let (mut nodes, mut cores, mut cost) = (0u64, 0i64, 0i64);
+        let (mut nodes, mut cores, mut memory, mut cost) = (0u64, 0i64, 0i64, 0i64);
         let mut gpus: BTreeMap<&str, u64> = BTreeMap::new();
         let machines = world.pools.iter().flat_map(|pool| &pool.machines);
         let up = machines.map(|&machine| &world.machines[machine as usize]);
@@ -46,27 +51,33 @@ impl Oracle {
         for kind in up.map(|machine| &world.kinds[machine.kind as usize]).chain([new]) {
             nodes += 1;
             cores += kind.room[Resources::CPU];
+            memory += kind.room[Resources::MEMORY];
             cost += kind.per_hour.as_micros();
             for model in ["*", kind.gpu_model()] {
                 *gpus.entry(model).or_default() += u64::from(kind.gpus);
             }
         }
-        if limits.nodes.is_some_and(|most| nodes > u64::from(most)) {
-            self.breach(world, "I-6", format!("{nodes} nodes are more than {:?}", limits.nodes));
-        }
-        if limits.cores.is_some_and(|most| cores > most.milli()) {
-            self.breach(world, "I-6", format!("{} cores are more than allowed", cores / 1000));
-        }
+        let mut bound = |is_within: bool, what: String| self.judge(world, "I-6", is_within, || what);
+        bound(
+            limits.nodes.is_none_or(|most| nodes <= u64::from(most)),
+            format!("{nodes} nodes are too many"),
+        );
+        let whole = cores / 1000;
+        bound(limits.cores.is_none_or(|most| cores <= most.milli()), format!("{whole} cores are too many"));
+        bound(
+            limits.memory.is_none_or(|most| memory <= most.units()),
+            format!("{memory} bytes are too many"),
+        );
         for (model, &most) in &limits.gpus {
             let there = gpus.get(&**model).copied().unwrap_or(0);
             // A launch of another model passes no limit of this one.
-            if there > u64::from(most) && (&**model == "*" || **model == *new.gpu_model()) {
-                self.breach(world, "I-6", format!("{there} GPUs of `{model}` are more than {most}"));
-            }
+            let concerns = &**model == "*" || **model == *new.gpu_model();
+            bound(!concerns || there <= u64::from(most), format!("{there} GPUs of `{model}` are too many"));
         }
-        if limits.cost_per_hour.is_some_and(|most| cost > most.as_micros()) {
-            self.breach(world, "I-27", format!("{:.2} an hour are more than allowed", cost as f64 / 1e6));
-        }
+        let is_paid = limits.cost_per_hour.is_none_or(|most| cost <= most.as_micros());
+        self.judge(world, "I-27", is_paid, || {
+            format!("{:.2} an hour are more than allowed", cost as f64 / 1e6)
+        });
     }
 
     /// I-8: there are never more machines on their way than pods that could be behind them, since the first of those machines
@@ -76,22 +87,63 @@ impl Oracle {
         let pools = &self.pools;
         self.launched
             .retain(|&machine, _| is_starting(world, machine) && !is_given_up(world, pools, machine));
-        let starting = self.launched.len() as i64;
+        let starting = self.launched.len() as i64 + 1;
         let base = self.launched.values().copied().min().unwrap_or(self.needed_before(world));
         let by_pods = world.pods_made() as i64 - base;
-        let mut by_rule = 0;
-        for rules in &self.pools {
-            let schedules = rules.spec.schedule.iter().filter_map(|window| window.min).max().unwrap_or(0);
-            by_rule += i64::from(rules.spec.min.max(schedules));
-            by_rule += rules.spec.headroom.iter().map(|headroom| i64::from(headroom.count)).sum::<i64>();
+        let by_rule = self.needed_by_rule(world);
+        self.judge(world, "I-8", starting <= by_pods + by_rule, || {
+            format!("{starting} machines on their way for {by_pods} pods and {by_rule} by rule")
+        });
+    }
+
+    /// I-8, of a plan: no more is launched than what waits needs, laid out on machines of the kinds that are launched, and
+    /// what minimum sizes and headroom ask for.
+    pub(super) fn check_need_of_plan(&mut self, world: &World, kinds: &[u32]) {
+        let by_rule = self.needed_by_rule(world) as usize;
+        let is_enough = |machines: usize| kinds.len() <= LOOSENESS * machines + by_rule;
+        let mut waiting: Vec<u32> =
+            world.pods.iter().filter(|(_, pod)| pod.life == Life::Waiting).map(|(pod, _)| pod).collect();
+        by_size(world, &mut waiting);
+        let mut smallest = kinds.to_vec();
+        smallest.sort_by_key(|&kind| (world.kinds[kind as usize].room[Resources::CPU], kind));
+        smallest.dedup();
+        let (mut layout, mut alone) = (Layout::new(world), 0);
+        for pod in waiting {
+            if is_enough(layout.len() + alone) {
+                break;
+            }
+            let class = &world.classes[world.pods[pod].class as usize];
+            if class.is_picky {
+                // It may have to stand apart from others.
+                alone += 1;
+            } else if !layout.take(pod, true) {
+                let carries = |kind: &&u32| {
+                    let mut empty = Layout::new(world);
+                    empty.open(**kind);
+                    empty.take(pod, true)
+                };
+                if let Some(&kind) = smallest.iter().find(carries) {
+                    layout.open(kind);
+                    layout.take(pod, true);
+                }
+            }
         }
-        if starting + 1 > by_pods + by_rule {
-            let message = format!(
-                "{} machines on their way for {by_pods} pods and {by_rule} of minimum sizes and headroom",
-                starting + 1
-            );
-            self.breach(world, "I-8", message);
-        }
+        let machines = layout.len() + alone;
+        self.judge(world, "I-8", is_enough(machines), || {
+            format!("{} launches where {machines} machines and {by_rule} by rule would do", kinds.len())
+        });
+    }
+
+    /// Machines that minimum sizes lack, and units of headroom.
+    fn needed_by_rule(&self, world: &World) -> i64 {
+        let each = self.pools.iter().enumerate().map(|(at, rules)| {
+            let (min, min_before) =
+                (rules.spec.range_at(world.now).0, rules.spec.range_at(world.now - super::DECIDED_WITHIN).0);
+            let lacks = i64::from(min.max(min_before)) - world.meter.pools[at].ready;
+            let headroom: u32 = rules.spec.headroom.iter().map(|headroom| headroom.count).sum();
+            lacks.max(0) + i64::from(headroom)
+        });
+        each.sum()
     }
 
     /// Notes a machine that was launched just now, with the pods that cannot be what it was launched for.
@@ -109,8 +161,32 @@ impl Oracle {
     }
 }
 
+/// The kind of machine that a plan launches.
+pub(super) fn kind_launched(world: &World, action: &Action) -> Option<u32> {
+    let target = &action.target;
+    match action.kind {
+        ActionKind::StartInstance => {
+            world.by_id.get(&target.provider_id).map(|&machine| world.machines[machine as usize].kind)
+        }
+        ActionKind::CreateInstance => kind_of(world, &target.pool, &target.zone),
+        _ => None,
+    }
+}
+
+/// The kinds of machines that a plan launches, one for each launch.
+pub(super) fn kinds_launched(world: &World, plan: &Plan) -> Vec<u32> {
+    plan.actions.iter().filter_map(|action| kind_launched(world, action)).collect()
+}
+
+fn kind_of(world: &World, pool: &Name, zone: &Name) -> Option<u32> {
+    let is_it = |kind: &Kind| {
+        kind.pool != NONE && world.pools[kind.pool as usize].name == *pool && kind.zone == *zone
+    };
+    world.kinds.iter().position(is_it).map(|kind| kind as u32)
+}
+
 /// Whether a machine is on its way: launched, and not yet all that it promised to be.
-fn is_starting(world: &World, machine: u32) -> bool {
+pub(super) fn is_starting(world: &World, machine: u32) -> bool {
     let machine = &world.machines[machine as usize];
     matches!(machine.power, Power::Starting | Power::Running) && !machine.has_been_whole
 }
@@ -120,40 +196,4 @@ fn is_given_up(world: &World, pools: &[PoolRules], machine: u32) -> bool {
     let machine = &world.machines[machine as usize];
     let rules = pools.get(world.kinds[machine.kind as usize].pool as usize);
     rules.is_some_and(|rules| world.now.since(machine.started_at) > rules.spec.times.boot_deadline)
-}
-
-#[cfg(test)]
-mod tests {
-    use ballast_core::procedure::Request;
-    use serde_json::json;
-
-    use super::*;
-    use crate::scenario::Scenario;
-    use crate::watch::Watch;
-
-    #[test]
-    fn a_limit_on_one_model_of_gpus_binds_that_model() {
-        let pool = |name: &str, model: &str| {
-            json!({"name": name, "running": 1, "stopped": 1, "spec": {
-                "provider": {"kind": "Simulated"}, "max": 4, "template": {"gpuModel": model,
-                    "allocatable": {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": "4"}}}})
-        };
-        let document = json!({
-            "apiVersion": "ballast.dev/v1alpha1", "kind": "Scenario", "metadata": {"name": "s"}, "spec": {
-                "until": "1h", "pools": [pool("new", "H100"), pool("old", "T4")],
-                "policy": {"mode": "Enforce", "limits": {"nodes": 9, "costPerHour": 9, "gpus": {"H100": 7}}},
-            },
-        });
-        let scenario = Scenario::from_value(document).expect("a good scenario");
-        let world = World::new(&scenario, 1);
-        let mut oracle = Oracle::new(&scenario.spec);
-        let mut broken = |pool: &str| {
-            let id = format!("sim://{pool}/{pool}-1").into();
-            let request = Request::StartInstance { pool: pool.into(), id };
-            oracle.before(&world, &Watch::new(&scenario.spec), &request);
-            oracle.breaches().iter().filter(|breach| breach.promise == "I-6").count()
-        };
-        assert_eq!(broken("old"), 0);
-        assert_eq!(broken("new"), 1);
-    }
 }

@@ -1,91 +1,63 @@
-//! I-12: what a plan displaces fits elsewhere, all of it together.
+//! I-12: what a plan displaces fits elsewhere, all of it together, and together with what removals under way still displace.
+//!
+//! Relations between pods are not laid out, nor are pods that wait: they are the scheduler's to place, and where there is no
+//! room for them nodes are started.
 
-use ballast_core::plan::{ActionKind, Plan};
-use ballast_core::resources::Resources;
+use ballast_core::kube::Name;
+use ballast_core::plan::{Action, ActionKind, Plan};
 
 use super::Oracle;
-use crate::placement::Room;
+use super::layout::{Layout, by_size};
 use crate::world::{Life, World};
-
-/// What is free on a machine while displaced pods are laid out.
-struct Spare<'a> {
-    machine: u32,
-    free: Resources,
-    gpus: Vec<u16>,
-    room: Room<'a>,
-}
 
 impl Oracle {
     /// Lays out all pods that a plan displaces on the nodes that stay. Only where no order of trying works is it a breach.
     pub(super) fn check_jointly(&mut self, world: &World, plan: &Plan) {
-        let stops = plan.actions.iter().filter(|action| action.kind == ActionKind::StopInstance);
-        let leaving: Vec<u32> =
-            stops.filter_map(|action| world.by_name.get(&action.target.name).copied()).collect();
-        let mut displaced: Vec<u32> = Vec::new();
-        for &machine in &leaving {
-            let guests = world.machines[machine as usize].pods.iter().copied();
-            displaced.extend(guests.filter(|&pod| {
-                let entry = &world.pods[pod];
-                let class = &world.classes[entry.class as usize];
-                !class.daemon && matches!(entry.life, Life::Running | Life::Starting)
-            }));
-        }
-        if displaced.is_empty() {
+        let removals: Vec<&Action> = plan.actions.iter().filter(|action| is_removal(action)).collect();
+        if removals.is_empty() {
             return;
         }
-        let size = |pod: &u32| {
-            let class = &world.classes[world.pods[*pod].class as usize];
-            (class.need.gpu_total(), class.need.cpu, class.need.memory)
-        };
+        let mut leaving: Vec<u32> = Vec::new();
+        let mut displaced: Vec<u32> = Vec::new();
+        let begun = self.displaces.iter().map(|(name, pods)| (name, pods));
+        let begins = removals.iter().map(|action| (&action.target.name, &action.precondition.displaces));
+        for (name, pods) in begun.chain(begins) {
+            let Some(&machine) = world.by_name.get(name) else { continue };
+            leaving.push(machine);
+            displaced.extend(pods.iter().filter_map(|uid| still_there(world, machine, uid)));
+        }
         let given = displaced.clone();
-        displaced.sort_by_key(|pod| std::cmp::Reverse(size(pod)));
+        by_size(world, &mut displaced);
         let fits = [true, false].into_iter().any(|tight| {
-            lay_out(world, &leaving, &displaced, tight) || lay_out(world, &leaving, &given, tight)
+            let lay_out = |pods: &[u32]| Layout::on_open(world, &leaving).take_all(pods, tight);
+            lay_out(&displaced) || lay_out(&given)
         });
-        if !fits {
+        self.judge(world, "I-12", fits, || {
             let names: Vec<&str> = leaving.iter().map(|&at| &*world.machines[at as usize].name).collect();
-            let message = format!("{} pods of {} fit nowhere else together", given.len(), names.join(", "));
-            self.breach(world, "I-12", message);
-        }
-    }
-}
-
-fn lay_out(world: &World, leaving: &[u32], pods: &[u32], tight: bool) -> bool {
-    let open = world.open_machines().into_iter().filter(|(at, _)| !leaving.contains(at));
-    let mut spare: Vec<Spare<'_>> = open
-        .map(|(machine, entry)| Spare {
-            machine,
-            free: entry.free,
-            gpus: entry.devices.left().to_vec(),
-            room: entry.room(&world.kinds[entry.kind as usize]),
-        })
-        .collect();
-    pods.iter().all(|&pod| {
-        let class_number = world.pods[pod].class;
-        let class = &world.classes[class_number as usize];
-        let fitting = spare.iter_mut().filter(|spare| {
-            let kind = world.machines[spare.machine as usize].kind as usize;
-            let room = Room { gpus_left: &spare.gpus, ..spare.room };
-            // Relations to other pods are left out: laid out one by one, they would forbid more than they do.
-            world.allows(class_number, kind)
-                && world.is_meant_for(class, &world.machines[spare.machine as usize])
-                && class.requests.fits(&spare.free)
-                && room.devices_fit(&class.need)
+            format!("{} pods of {} fit nowhere else together", given.len(), names.join(", "))
         });
-        let chosen =
-            if tight { fitting.min_by_key(|spare| spare.free[Resources::CPU]) } else { fitting.last() };
-        let Some(chosen) = chosen else { return false };
-        chosen.free.subtract(&class.requests, 1);
-        take(&mut chosen.gpus, class.need.gpus, class.need.gpu_milli);
-        true
-    })
-}
+    }
 
-/// Takes devices, the tightest that do.
-fn take(gpus: &mut [u16], count: u8, milli: u16) {
-    for _ in 0..count {
-        if let Some(left) = gpus.iter_mut().filter(|left| **left >= milli).min() {
-            *left -= milli;
+    /// Remembers what removals may displace, as long as their nodes are cordoned or are about to be.
+    pub(super) fn note_removals(&mut self, world: &World, plan: &Plan) {
+        self.displaces.retain(|name, _| {
+            let machine = world.by_name.get(name).map(|&machine| &world.machines[machine as usize]);
+            machine.and_then(|machine| machine.node.as_ref()).is_some_and(|node| node.cordoned)
+        });
+        for action in plan.actions.iter().filter(|action| is_removal(action)) {
+            self.displaces.insert(action.target.name.clone(), action.precondition.displaces.clone());
         }
     }
+}
+
+fn is_removal(action: &Action) -> bool {
+    matches!(action.kind, ActionKind::StopInstance | ActionKind::CordonNode)
+}
+
+/// A pod that is on a machine and was not told to leave.
+fn still_there(world: &World, machine: u32, uid: &Name) -> Option<u32> {
+    let pod = world.pod_of(uid)?;
+    let entry = &world.pods[pod];
+    let alive = matches!(entry.life, Life::Running | Life::Starting);
+    (alive && entry.machine == machine).then_some(pod)
 }

@@ -1,18 +1,24 @@
 //! The oracle: it sees the true world and every request, and knows only the promises.
 //!
 //! It shares no judgement with the planner: what it counts it counts in the world. Numbers such as `I-6` are those of the list
-//! of invariants; each is one check.
+//! of invariants; each is one check, and how often each was held against something is counted, so that a campaign can tell
+//! what it never tried.
 
+mod documents;
+mod gangs;
 mod growth;
 mod joint;
+mod layout;
 mod removal;
+#[cfg(test)]
+mod tests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ballast_core::kube::Name;
 use ballast_core::memory::LedgerError;
 use ballast_core::plan::{Plan, Severity};
-use ballast_core::policy::{ClusterPolicySpec, Mode, RemovalBudget, VmPoolSpec};
+use ballast_core::policy::{ClusterPolicySpec, VmPoolSpec};
 use ballast_core::procedure::{Reply, Request};
 use ballast_core::units::{Span, Time};
 
@@ -28,6 +34,9 @@ const KEPT: usize = 100;
 /// for a while the request waits.
 const DECIDED_WITHIN: Span = Span::from_mins(10);
 
+/// How long a window of a schedule may go unheeded: what was decided just before it began or ended may still arrive.
+const SCHEDULE_HEEDED_WITHIN: Span = Span::from_mins(1);
+
 /// What watches over the promises.
 #[derive(Debug)]
 pub(crate) struct Oracle {
@@ -35,14 +44,38 @@ pub(crate) struct Oracle {
     pools: Vec<PoolRules>,
     breaches: Vec<Breach>,
     broken: u64,
+    /// How often each promise was held against something.
+    exercised: BTreeMap<&'static str, u64>,
+    /// When a document last changed.
+    changed_at: Option<Time>,
+    /// Machines and tokens that were asked for, or asked to stop, before that.
+    begun: BTreeSet<Name>,
+    /// The same up to now.
+    asked: BTreeSet<Name>,
     /// When each node was last read past every cache.
     reads: BTreeMap<Name, Time>,
     /// Healthy nodes that were removed within the longest window: when, and from which pool.
     removed: VecDeque<(Time, u32)>,
+    /// Pods that each removal may displace, by the name of its node.
+    displaces: BTreeMap<Name, Vec<Name>>,
     /// Of each machine that is starting: pods that had ever come, less those that did not wait, when it was launched.
     launched: BTreeMap<u32, i64>,
+    /// Machines that plans launched, by name, and since when each gang has some.
+    promised: BTreeMap<Name, Promised>,
+    gangs_since: BTreeMap<Name, Time>,
     /// How many pods waited lately, the oldest first.
     recent: VecDeque<(Time, i64)>,
+}
+
+/// A machine that a plan launched.
+#[derive(Debug)]
+struct Promised {
+    /// The gang that it is for; empty where it is for none.
+    gang: Name,
+    since: Time,
+    kind: u32,
+    /// The provider's identity, or the token that it is made with.
+    identity: Name,
 }
 
 /// What the oracle knows of a pool.
@@ -51,14 +84,28 @@ struct PoolRules {
     spec: VmPoolSpec,
     /// More than `max` may exist from the start; from there it may only shrink.
     most: i64,
-    budget: RemovalBudget,
+}
+
+impl PoolRules {
+    /// The lowest minimum and the highest maximum that may be heeded now.
+    fn range(&self, now: Time) -> (u32, u32) {
+        let (min, max) = self.spec.range_at(now);
+        let (min_before, max_before) = self.spec.range_at(now - SCHEDULE_HEEDED_WITHIN);
+        (min.min(min_before), max.max(max_before))
+    }
 }
 
 impl Oracle {
+    /// All that is judged.
+    #[cfg(test)]
+    const PROMISES: [&'static str; 16] = [
+        "I-1", "I-2", "I-3", "I-4", "I-6", "I-7", "I-8", "I-10", "I-12", "I-13", "I-16", "I-19", "I-23",
+        "I-24", "I-27", "check",
+    ];
+
     pub(crate) fn new(spec: &ScenarioSpec) -> Self {
         let pools = spec.pools.iter().map(|pool| PoolRules {
             most: i64::from(pool.spec.max.max(pool.running)),
-            budget: pool.spec.budget.clone().unwrap_or_else(|| spec.policy.removal.per_pool.clone()),
             spec: pool.spec.clone(),
         });
         Self {
@@ -66,9 +113,16 @@ impl Oracle {
             pools: pools.collect(),
             breaches: Vec::new(),
             broken: 0,
+            exercised: BTreeMap::new(),
+            changed_at: None,
+            begun: BTreeSet::new(),
+            asked: BTreeSet::new(),
             reads: BTreeMap::new(),
             removed: VecDeque::new(),
+            displaces: BTreeMap::new(),
             launched: BTreeMap::new(),
+            promised: BTreeMap::new(),
+            gangs_since: BTreeMap::new(),
             recent: VecDeque::new(),
         }
     }
@@ -83,40 +137,54 @@ impl Oracle {
         &self.breaches
     }
 
-    fn breach(&mut self, world: &World, promise: &'static str, message: String) {
+    /// How often each promise was held against something.
+    pub(crate) fn exercised(&self) -> &BTreeMap<&'static str, u64> {
+        &self.exercised
+    }
+
+    /// Holds a promise against what is seen; where it is not kept, `what` says how.
+    fn judge(&mut self, world: &World, promise: &'static str, is_kept: bool, what: impl FnOnce() -> String) {
+        *self.exercised.entry(promise).or_default() += 1;
+        if is_kept {
+            return;
+        }
         self.broken += 1;
         if self.breaches.len() < KEPT {
-            self.breaches.push(Breach { at: world.now, promise, message });
+            self.breaches.push(Breach { at: world.now, promise, message: what() });
         }
     }
 
-    /// I-10: a ledger that was stored cannot be read back.
-    pub(crate) fn ledger_lost(&mut self, world: &World, error: &LedgerError) {
-        self.breach(world, "I-10", error.to_string());
+    /// I-10: a ledger that was stored can be read back.
+    pub(crate) fn ledger_read(&mut self, world: &World, error: Option<&LedgerError>) {
+        self.judge(world, "I-10", error.is_none(), || error.map(ToString::to_string).unwrap_or_default());
     }
 
     /// A plan was made.
     pub(crate) fn plan(&mut self, world: &World, watch: &Watch, plan: &Plan) {
-        for note in plan.report.promises.iter().filter(|note| note.severity == Severity::Fatal) {
-            self.breach(world, "check", note.message.clone());
-        }
+        let fatal = plan.report.promises.iter().find(|note| note.severity == Severity::Fatal);
+        self.judge(world, "check", fatal.is_none(), || {
+            fatal.map(|note| format!("{} {}", note.promise, note.message)).unwrap_or_default()
+        });
         // What was planned from a view that shows no truth cannot be held against the truth.
         if watch.shows_the_truth() {
             self.check_jointly(world, plan);
+            self.check_launches(world, plan);
         }
+        self.note_plan(world, plan);
     }
 
     /// A request is about to be carried out.
     pub(crate) fn before(&mut self, world: &World, watch: &Watch, request: &Request) {
-        self.check_mode(world, request);
+        self.check_documents(world, request);
         match request {
-            Request::StopInstance { pool, id, mode } => self.check_stop(world, pool, id, *mode),
+            Request::StopInstance { pool, id, mode } => self.check_stop(world, watch, pool, id, *mode),
             Request::Evict { namespace, name, uid } => self.check_evict(world, namespace, name, uid),
             Request::Cordon { name, .. } => self.check_cordon(world, watch, name),
             Request::StartInstance { id, .. } => self.check_start(world, id),
-            Request::CreateInstance { pool, token, .. } => self.check_create(world, pool, token),
+            Request::CreateInstance { pool, zone, token, .. } => self.check_create(world, pool, zone, token),
             _ => {}
         }
+        self.note_asked(request);
     }
 
     /// A request was carried out.
@@ -127,6 +195,9 @@ impl Oracle {
             }
             (Request::StartInstance { id, .. }, Reply::Done) => self.note_launch(world, id),
             (Request::CreateInstance { .. }, Reply::Instance(made)) => self.note_launch(world, &made.id),
+            (Request::StartInstance { .. } | Request::CreateInstance { .. }, Reply::Failed(_)) => {
+                self.note_refusal(request);
+            }
             _ => {}
         }
     }
@@ -144,31 +215,13 @@ impl Oracle {
             let power = &world.meter.pools[at].power;
             let size = power[0] + power[1] + power[2];
             let most = self.pools[at].most;
-            if size > most {
+            self.judge(world, "I-6", size <= most, || {
                 let name = &world.pools[at].name;
-                self.breach(
-                    world,
-                    "I-6",
-                    format!("pool `{name}` has {size} machines, at most {most} are allowed"),
-                );
-            }
+                format!("pool `{name}` has {size} machines, at most {most} are allowed")
+            });
             // Where reality is outside, it may only move toward the range.
-            self.pools[at].most = i64::from(self.pools[at].spec.max).max(size.min(most));
-        }
-    }
-
-    /// I-24: Observe changes nothing, Recommend only what is Ballast's own.
-    fn check_mode(&mut self, world: &World, request: &Request) {
-        let allowed = match self.policy.mode {
-            Mode::Enforce => true,
-            Mode::Recommend => {
-                let own = matches!(request, Request::WriteLedger { .. } | Request::WriteHistory { .. });
-                own || !request.changes()
-            }
-            Mode::Observe => !request.changes(),
-        };
-        if !allowed {
-            self.breach(world, "I-24", format!("{:?} allows no such request: {request:?}", self.policy.mode));
+            let (_, max) = self.pools[at].range(world.now);
+            self.pools[at].most = i64::from(max).max(size.min(most));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Checks on what is removed: identity, order, what is in use, minimum sizes, budgets, and sight.
 
 use ballast_core::kube::Name;
-use ballast_core::policy::{BarePods, LocalStorage, StopMode};
-use ballast_core::units::{Span, Time};
+use ballast_core::policy::{BarePods, LocalStorage, RemovalBudget, StopMode};
+use ballast_core::units::{Share, Span, Time};
 
 use super::Oracle;
 use crate::scenario::{FaultKind, Owner, View};
@@ -17,37 +17,47 @@ const CORDON_WITHIN: Span = Span::from_secs(7);
 const SIGHT_GRACE: Span = Span::from_secs(5);
 /// After how long a list that shrank has been told twice.
 const SECOND_LOOK: Span = Span::from_secs(30);
+/// After how long a list that is empty is believed to be.
+const SHRINK_SETTLES: Span = Span::from_hours(1);
 
-/// How long a loss may go unseen: until its cloud is asked again, or its node is given up, and a plan is made.
-const LOSS_KNOWN_WITHIN: Span = Span::from_secs(75);
+/// The most that goes of a pool or cluster within a window where its document does not lift the ceiling.
+const CEILING: Share = Share::percent(34);
+/// Labels of machines that run the control plane.
+const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+/// The label of Ballast's own pods.
+const OWN: (&str, &str) = ("app.kubernetes.io/name", "ballast");
 
 impl Oracle {
-    pub(super) fn check_stop(&mut self, world: &World, pool: &Name, id: &Name, mode: StopMode) {
-        if id.is_empty() {
-            return self.breach(world, "I-2", format!("a stop in pool `{pool}` names no machine"));
-        }
+    pub(super) fn check_stop(
+        &mut self,
+        world: &World,
+        watch: &Watch,
+        pool: &Name,
+        id: &Name,
+        mode: StopMode,
+    ) {
+        self.judge(world, "I-2", !id.is_empty(), || format!("a stop in pool `{pool}` names no machine"));
         let Some(&at) = world.by_id.get(id) else { return };
         let machine = &world.machines[at as usize];
         let kind = &world.kinds[machine.kind as usize];
-        if kind.pool == NONE || world.pools[kind.pool as usize].name != *pool {
-            return self.breach(
-                world,
-                "I-13",
-                format!("`{}` is not a machine of pool `{pool}`", machine.name),
-            );
-        }
-        if matches!(machine.power, Power::Stopping(_) | Power::Stopped | Power::Gone) {
+        let is_of_pool = kind.pool != NONE && world.pools[kind.pool as usize].name == *pool;
+        self.judge(world, "I-13", is_of_pool, || {
+            format!("`{}` is not a machine of pool `{pool}`", machine.name)
+        });
+        if !is_of_pool || matches!(machine.power, Power::Stopping(_) | Power::Stopped | Power::Gone) {
             return;
         }
+        self.check_untouchable(world, machine);
         let rules = &self.pools[kind.pool as usize];
         // What never was a node may go for good: nothing is lost with it.
         let was_node = machine.has_been_whole || machine.token.is_empty();
-        if mode == StopMode::Delete && rules.spec.stop != StopMode::Delete && was_node {
-            self.breach(world, "I-19", format!("`{}` is deleted, its pool says deallocate", machine.name));
-        }
+        let is_lost = mode == StopMode::Delete && rules.spec.stop != StopMode::Delete && was_node;
+        self.judge(world, "I-19", !is_lost, || {
+            format!("`{}` is deleted, its pool says deallocate", machine.name)
+        });
         self.check_order(world, machine);
         if machine.is_whole() {
-            self.check_minimum(world, kind.pool, machine);
+            self.check_minimum(world, watch, kind.pool, machine);
         }
     }
 
@@ -58,48 +68,53 @@ impl Oracle {
             machine.pods.iter().filter(|&&pod| !world.classes[world.pods[pod].class as usize].daemon);
         let alive =
             guests.filter(|&&pod| !matches!(world.pods[pod].life, Life::Lost | Life::Stranded)).count();
-        if alive > 0 {
-            self.breach(world, "I-1", format!("`{}` is stopped with {alive} pods on it", machine.name));
-        }
+        self.judge(world, "I-1", alive == 0, || {
+            format!("`{}` is stopped with {alive} pods on it", machine.name)
+        });
         // A node that does not answer cannot be drained, and nothing is placed on it.
         if node.ready == Ready::Unknown {
             return;
         }
-        if !node.cordoned {
-            self.breach(world, "I-19", format!("`{}` is stopped without a cordon", machine.name));
-        }
-        let read = self.reads.get(&machine.name).is_some_and(|&at| world.now.since(at) <= READ_WITHIN);
-        if !read {
-            self.breach(
-                world,
-                "I-3",
-                format!("`{}` is stopped without a live read just before", machine.name),
-            );
-        }
+        self.judge(world, "I-19", node.cordoned, || {
+            format!("`{}` is stopped without a cordon", machine.name)
+        });
+        let is_read = self.reads.get(&machine.name).is_some_and(|&at| world.now.since(at) <= READ_WITHIN);
+        self.judge(world, "I-3", is_read, || {
+            format!("`{}` is stopped without a live read just before", machine.name)
+        });
+    }
+
+    /// I-13: the control plane and Ballast's own node are never touched.
+    fn check_untouchable(&mut self, world: &World, machine: &Machine) {
+        let kind = &world.kinds[machine.kind as usize];
+        let rules_all = CONTROL_PLANE.iter().any(|role| kind.labels.contains_key(*role));
+        let is_own = |pod: &u32| {
+            let labels = &world.classes[world.pods[*pod].class as usize].labels;
+            labels.get(OWN.0).is_some_and(|value| &**value == OWN.1)
+        };
+        let carries_us = machine.pods.iter().any(is_own);
+        self.judge(world, "I-13", !rules_all && !carries_us, || {
+            format!("`{}` runs the control plane or Ballast itself", machine.name)
+        });
     }
 
     /// I-6: a pool does not fall below its minimum by our hand. What its cloud took a moment ago nobody can know yet.
-    fn check_minimum(&mut self, world: &World, pool: u32, machine: &Machine) {
-        let rules = &self.pools[pool as usize];
-        // Which window of a schedule holds is the planner's to judge; below the lowest minimum of all of them it may never be.
-        let windows = rules.spec.schedule.iter().filter_map(|window| window.min);
-        let least = i64::from(windows.fold(rules.spec.min, u32::min));
+    fn check_minimum(&mut self, world: &World, watch: &Watch, pool: u32, machine: &Machine) {
+        let (least, _) = self.pools[pool as usize].range(world.now);
         let power = &world.meter.pools[pool as usize].power;
-        let taken = world.pools[pool as usize].taken_back.iter().rev();
-        let unseen = taken.take_while(|at| world.now.since(**at) <= LOSS_KNOWN_WITHIN).count() as i64;
-        let left = power[0] + power[1] - 1 + unseen;
-        if left < least {
-            let message = format!("`{}` is stopped, {left} are left of at least {least}", machine.name);
-            self.breach(world, "I-6", message);
-        }
+        let left = power[0] + power[1] - 1 + unseen_losses(world, watch, pool);
+        self.judge(world, "I-6", left >= i64::from(least), || {
+            format!("`{}` is stopped, {left} are left of at least {least}", machine.name)
+        });
     }
 
     /// I-7: removal budgets hold over every window, whatever restarted meanwhile. Capacity is removed when its node is cordoned,
     /// however long it then takes to run empty.
-    fn check_budgets(&mut self, world: &World, pool: u32, machine: &Machine) {
+    fn check_budgets(&mut self, world: &World, watch: &Watch, pool: u32, machine: &Machine) {
         let now = world.now;
-        let own = self.pools[pool as usize].budget.clone();
         let all = self.policy.removal.per_cluster.clone();
+        let own = self.pools[pool as usize].spec.budget.as_ref();
+        let own = own.unwrap_or(&self.policy.removal.per_pool).clone();
         let longest = own.window.max(all.window).max(Span::from_hours(1));
         while self.removed.front().is_some_and(|(at, _)| now.since(*at) > longest) {
             self.removed.pop_front();
@@ -112,72 +127,74 @@ impl Oracle {
                 |(at, pool): &&(Time, u32)| now.since(*at) < window && of.is_none_or(|of| *pool == of);
             self.removed.iter().filter(counted).count() as u64
         };
-        let size = |pool: usize| {
-            let power = &world.meter.pools[pool].power;
-            (power[0] + power[1] + power[2]) as u64
-        };
-        let in_pool = within(own.window, Some(pool));
-        // What was removed within the window belonged to the size that the share is taken of.
-        let of_pool = own.share.of(size(pool as usize) + in_pool).max(1);
-        let in_all = within(all.window, None);
-        let of_all = all.share.of((0..self.pools.len()).map(size).sum::<u64>() + in_all).max(1);
-        if !own.unlimited && in_pool > of_pool {
-            let message = format!("`{}` is the {in_pool}th of its pool in {}", machine.name, own.window);
-            self.breach(world, "I-7", message);
-        }
-        if !all.unlimited && in_all > of_all {
-            self.breach(
-                world,
-                "I-7",
-                format!("`{}` is the {in_all}th of all in {}", machine.name, all.window),
-            );
-        }
+        let (in_pool, in_all) = (within(own.window, Some(pool)), within(all.window, None));
+        // The one that goes is still among those that stay.
+        let of_pool = allowed(&own, staying(world, watch, pool) + in_pool - 1);
+        // Of the whole cluster, what is on its way out counts as there: a narrower base is broken once by gpu-gangs (seed 2).
+        let running: i64 = world.meter.pools[..self.pools.len()]
+            .iter()
+            .map(|pool| pool.power[..3].iter().sum::<i64>())
+            .sum();
+        let of_all = allowed(&all, running as u64 + in_all);
+        self.judge(world, "I-7", in_pool <= of_pool, || {
+            format!("`{}` is the {in_pool}th of its pool in {}, {of_pool} may go", machine.name, own.window)
+        });
+        self.judge(world, "I-7", in_all <= of_all, || {
+            format!("`{}` is the {in_all}th of all in {}, {of_all} may go", machine.name, all.window)
+        });
     }
 
     pub(super) fn check_cordon(&mut self, world: &World, watch: &Watch, name: &Name) {
         let Some(&at) = world.by_name.get(name) else { return };
         let machine = &world.machines[at as usize];
         let pool = world.kinds[machine.kind as usize].pool;
+        self.judge(world, "I-13", pool != NONE, || format!("`{name}` belongs to no pool and is cordoned"));
         if pool == NONE {
-            return self.breach(world, "I-13", format!("`{name}` belongs to no pool and is cordoned"));
-        }
-        let node = machine.node.as_ref();
-        if node.is_some_and(|node| !node.cordoned) && machine.is_whole() {
-            self.check_budgets(world, pool, machine);
-        }
-        // What never was a usable node since it was started takes no capacity with it, and is let go by live reads alone.
-        if !machine.has_been_whole {
             return;
         }
+        self.check_untouchable(world, machine);
+        let begins = machine.node.as_ref().is_some_and(|node| !node.cordoned);
+        if begins && machine.is_whole() {
+            self.check_budgets(world, watch, pool, machine);
+            self.check_hold(world, pool, name);
+        }
+        // What never was a usable node since it was started takes no capacity with it, and is let go by live reads alone.
+        if machine.has_been_whole {
+            self.check_sight(world, watch, pool, name);
+        }
+    }
+
+    /// I-4: no removal begins while a view shows no truth.
+    fn check_sight(&mut self, world: &World, watch: &Watch, pool: u32, name: &Name) {
         for view in View::ALL {
-            let Some((kind, since)) = watch.trouble(view, Some(pool as usize)) else { continue };
-            let lasted = world.now.since(since);
-            let shows_no_truth = match kind {
-                FaultKind::StaleView => lasted > self.policy.sources.max_age + SIGHT_GRACE,
-                // A list that shrank is believed when a second look agrees; live reads guard what follows.
-                FaultKind::EmptyView | FaultKind::TruncatedView => {
-                    lasted > SIGHT_GRACE && lasted < SECOND_LOOK
+            let lie = watch.trouble(view, Some(pool as usize)).filter(|(kind, since)| {
+                let lasted = world.now.since(*since);
+                match kind {
+                    FaultKind::StaleView => lasted > self.policy.sources.max_age + SIGHT_GRACE,
+                    // Who came while a list was empty has nothing to hold it against; live reads guard what follows. An
+                    // empty list of instances makes them unknown, and what is unknown stays.
+                    FaultKind::EmptyView if *since > watch.since && view != View::Instances => {
+                        lasted > SIGHT_GRACE && lasted < SHRINK_SETTLES
+                    }
+                    // A list of which half is left may have been just within what is believed.
+                    FaultKind::EmptyView | FaultKind::TruncatedView => {
+                        lasted > SIGHT_GRACE && lasted < SECOND_LOOK
+                    }
+                    // States that lag are still states of the same machines.
+                    FaultKind::StateLag => false,
+                    _ => lasted > SIGHT_GRACE,
                 }
-                // States that lag are still states of the same machines.
-                FaultKind::StateLag => false,
-                _ => lasted > SIGHT_GRACE,
-            };
-            if shows_no_truth {
-                let message =
-                    format!("a removal of `{name}` begins while the view of {view:?} shows no truth");
-                self.breach(world, "I-4", message);
-            }
+            });
+            self.judge(world, "I-4", lie.is_none(), || {
+                format!("a removal of `{name}` begins while the view of {view:?} shows no truth")
+            });
         }
     }
 
     pub(super) fn check_evict(&mut self, world: &World, namespace: &Name, name: &Name, uid: &Name) {
-        if uid.is_empty() {
-            return self.breach(
-                world,
-                "I-2",
-                format!("an eviction of `{namespace}/{name}` names no identity"),
-            );
-        }
+        self.judge(world, "I-2", !uid.is_empty(), || {
+            format!("an eviction of `{namespace}/{name}` names no identity")
+        });
         let Some(at) = world.pod_of(uid) else { return };
         let pod = &world.pods[at];
         if !pod.is_bound() || matches!(pod.life, Life::Leaving | Life::Lost | Life::Stranded) {
@@ -186,25 +203,25 @@ impl Oracle {
         let machine = &world.machines[pod.machine as usize];
         let pool = world.kinds[machine.kind as usize].pool;
         let class = &world.classes[pod.class as usize];
-        if let Some(why) = self.protected(world, at, class, pool) {
-            self.breach(world, "I-1", format!("`{namespace}/{name}` is evicted although {why}"));
-        }
-        if !machine.node.as_ref().is_some_and(|node| node.cordoned) {
-            self.breach(
-                world,
-                "I-19",
-                format!("`{namespace}/{name}` is evicted from a node without a cordon"),
-            );
-        }
+        let why = self.protected(world, at, class, pool);
+        self.judge(world, "I-1", why.is_none(), || {
+            format!("`{namespace}/{name}` is evicted although {}", why.unwrap_or_default())
+        });
+        let is_cordoned = machine.node.as_ref().is_some_and(|node| node.cordoned);
+        self.judge(world, "I-19", is_cordoned, || {
+            format!("`{namespace}/{name}` is evicted from a node without a cordon")
+        });
     }
 
     /// Why a pod must live.
     fn protected(&self, world: &World, pod: u32, class: &Class, pool: u32) -> Option<&'static str> {
-        let says = |key: &str, value: &str| class.annotations.get(key).is_some_and(|said| &**said == value);
-        if says("karpenter.sh/do-not-disrupt", "true") || says("ballast.dev/do-not-disrupt", "true") {
+        let said = |key: &str| class.annotations.get(key).map(|value| &**value);
+        let keeps = |key: &str| said(key).is_some_and(|value| value != "false");
+        if keeps("karpenter.sh/do-not-disrupt") || keeps("ballast.dev/do-not-disrupt") {
             return Some("it says do-not-disrupt");
         }
-        if says("cluster-autoscaler.kubernetes.io/safe-to-evict", "false") {
+        let safe = said("cluster-autoscaler.kubernetes.io/safe-to-evict");
+        if safe == Some("false") {
             return Some("it is not safe to evict");
         }
         if pool == NONE {
@@ -214,13 +231,43 @@ impl Oracle {
         if job.gang && job.working_since.is_some() {
             return Some("its gang is at work");
         }
-        let safe = says("cluster-autoscaler.kubernetes.io/safe-to-evict", "true");
         let rules = &self.pools[pool as usize].spec.scale_down;
-        if class.owner == Owner::None && rules.bare_pods == BarePods::Block && !safe {
-            return Some("nobody would make it anew");
+        let volumes = &class.spec.volumes;
+        let is_local = volumes.iter().any(|volume| volume.empty_dir.is_some() || volume.host_path.is_some());
+        match safe {
+            Some("true") => None,
+            Some("on-completion") => Some("it shall run to its end"),
+            _ if class.owner == Owner::None && rules.bare_pods == BarePods::Block => {
+                Some("nobody would make it anew")
+            }
+            _ if &*class.namespace == "kube-system" && class.budgets.is_empty() => {
+                Some("it is of the system, and no budget speaks for it")
+            }
+            _ => (is_local && rules.local_storage == LocalStorage::Block).then_some("it has local data"),
         }
-        let local =
-            class.spec.volumes.iter().any(|volume| volume.empty_dir.is_some() || volume.host_path.is_some());
-        (local && rules.local_storage == LocalStorage::Block && !safe).then_some("it has local data")
     }
+}
+
+/// How many may go within a window of a budget, of so many.
+fn allowed(budget: &RemovalBudget, nodes: u64) -> u64 {
+    let share = if budget.unlimited { budget.share } else { budget.share.min(CEILING) };
+    if share == Share::default() { 0 } else { share.of(nodes).max(1) }
+}
+
+/// Machines of a pool that are not on their way out, and those whose loss nobody can know yet.
+fn staying(world: &World, watch: &Watch, pool: u32) -> u64 {
+    let stays = |&&machine: &&u32| {
+        let machine = &world.machines[machine as usize];
+        let is_leaving = machine.node.as_ref().is_some_and(|node| node.cordoned && !node.mark.is_empty());
+        matches!(machine.power, Power::Starting | Power::Running) && !is_leaving
+    };
+    let there = world.pools[pool as usize].machines.iter().filter(stays).count();
+    there as u64 + unseen_losses(world, watch, pool) as u64
+}
+
+/// Machines that the cloud of a pool took since it last told of them in time for what is asked for now.
+fn unseen_losses(world: &World, watch: &Watch, pool: u32) -> i64 {
+    let told_at = watch.told_at(pool as usize, world.now - READ_WITHIN);
+    let taken = world.pools[pool as usize].taken_back.iter().rev();
+    taken.take_while(|&&at| told_at.is_none_or(|told_at| at > told_at)).count() as i64
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::figures::unknown;
-use super::{Arrivals, Budget, Distribution, Fault, FaultKind, ScenarioSpec, Workload};
+use super::{Arrivals, Budget, Distribution, DocumentChange, Fault, FaultKind, ScenarioSpec, Workload};
 use ballast_core::documents::{Finding, Findings, Path, check_cluster_policy, check_vm_pool};
 use ballast_core::kube::Name;
 use ballast_core::policy::NodeTemplate;
@@ -89,6 +89,9 @@ impl ScenarioSpec {
         for (at, fault) in self.faults.iter().enumerate() {
             self.check_fault(&mut told, &format!("faults[{at}]"), fault);
         }
+        for (at, change) in self.changes.iter().enumerate() {
+            self.check_change(&mut told, &format!("changes[{at}]"), change);
+        }
         for (name, range) in &self.expect {
             self.check_expected(&mut told, name, *range);
         }
@@ -134,6 +137,31 @@ impl ScenarioSpec {
         let (what, form) = (figure.unit.what(), figure.unit.form());
         let fits = range.into_iter().all(|bound| figure.unit.takes(bound));
         told.require(fits, path, format!("`{name}` is {what}: write {form}"));
+    }
+
+    fn check_change(&self, told: &mut Complaints, path: &str, change: &DocumentChange) {
+        if let Some(policy) = &change.policy {
+            told.findings(&format!("{path}.policy"), check_cluster_policy(policy));
+        }
+        if let Some(spec) = &change.spec {
+            told.findings(&format!("{path}.spec"), check_vm_pool(spec));
+        }
+        if let Some(pool) = change.pool.as_ref().filter(|pool| !self.pool_names().contains(pool)) {
+            told.add(
+                format!("{path}.pool"),
+                unknown("pool", pool, self.pool_names().into_iter().map(|name| &**name)),
+            );
+        }
+        told.require(
+            change.pool.is_some() == change.spec.is_some(),
+            path,
+            "`pool` and `spec` belong together",
+        );
+        told.require(
+            change.policy.is_some() || change.spec.is_some(),
+            path,
+            "it changes nothing: give it `policy`, or `pool` and `spec`",
+        );
     }
 
     fn check_machines(&self, told: &mut Complaints) {

@@ -4,6 +4,7 @@
 //! arrives, what breaks, until when, and the ranges in which the figures have to land.
 
 mod arrivals;
+mod change;
 mod check;
 mod distribution;
 mod document;
@@ -14,6 +15,7 @@ mod trace;
 mod workload;
 
 pub use arrivals::Arrivals;
+pub use change::DocumentChange;
 pub use check::{Complaint, MachinesMax};
 pub use distribution::Distribution;
 pub use document::{ResolveError, Scenario, ScenarioError};
@@ -88,6 +90,9 @@ pub struct ScenarioSpec {
     /// What breaks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
+    /// Documents that people change meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<DocumentChange>,
     /// Where the figures have to land: name → least and greatest, as plain numbers in the figure's own unit, durations or
     /// percentages.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

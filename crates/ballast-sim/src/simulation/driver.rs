@@ -271,10 +271,11 @@ impl Simulation {
                 self.driver.controller = Some(controller);
             }
             // It stays down, as the real one would: it must not forget what it has begun.
-            Err(error) => return self.oracle.ledger_lost(&self.world, &error),
+            Err(error) => return self.oracle.ledger_read(&self.world, Some(&error)),
         }
+        self.oracle.ledger_read(&self.world, None);
         self.driver.ticked_at = None;
-        self.watch.restart();
+        self.watch.restart(self.world.now);
         self.plan_tick(self.world.now);
     }
 }

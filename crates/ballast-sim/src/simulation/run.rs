@@ -27,10 +27,10 @@ const SAMPLE_LEAST: Span = Span::from_secs(10);
 #[derive(Debug)]
 pub struct Simulation {
     pub(super) spec: ScenarioSpec,
-    pub(super) world: World,
-    pub(super) watch: Watch,
+    pub(crate) world: World,
+    pub(crate) watch: Watch,
     pub(super) driver: Driver,
-    pub(super) oracle: Oracle,
+    pub(crate) oracle: Oracle,
     series: Series,
     sample_every: Span,
     until: Time,
@@ -65,6 +65,10 @@ impl Simulation {
             world,
         };
         simulation.world.queue.plan(simulation.world.now, Event::Sample);
+        for (number, change) in (0..).zip(&simulation.spec.changes) {
+            let at = simulation.world.start + change.at;
+            simulation.world.queue.plan(at, Event::DocumentChanges { change: number });
+        }
         simulation.wake();
         simulation
     }
@@ -133,6 +137,7 @@ impl Simulation {
             Event::ReplyArrives { request } => self.reply_arrives(request),
             Event::Restart => self.restart(),
             Event::Sample => self.sample(),
+            Event::DocumentChanges { change } => self.document_changes(change as usize),
             Event::FaultBegins { fault } => self.fault_begins(fault),
             Event::FaultEnds { fault } => {
                 self.world.faults.set(fault, false);
@@ -140,6 +145,21 @@ impl Simulation {
             }
             _ => {}
         }
+    }
+
+    /// People change a document; whoever watches is told of it.
+    fn document_changes(&mut self, number: usize) {
+        let change = self.spec.changes[number].clone();
+        self.oracle.document_changed(&self.world, &change);
+        if let Some(policy) = change.policy {
+            self.spec.policy = policy;
+        }
+        let pool = self.spec.pools.iter_mut().find(|pool| Some(&pool.name) == change.pool.as_ref());
+        if let (Some(pool), Some(spec)) = (pool, change.spec) {
+            pool.spec = spec;
+        }
+        self.watch.documents_changed(&self.spec);
+        self.wake();
     }
 
     pub(super) fn fault_begins(&mut self, fault: u32) {
@@ -314,6 +334,11 @@ impl Simulation {
     /// Promises that were broken so far, the first hundred.
     pub fn breaches(&self) -> &[Breach] {
         self.oracle.breaches()
+    }
+
+    /// How often each promise was held against something so far.
+    pub fn exercised(&self) -> &BTreeMap<&'static str, u64> {
+        self.oracle.exercised()
     }
 
     /// How many requests were sent so far.

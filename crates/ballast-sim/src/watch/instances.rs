@@ -21,6 +21,8 @@ pub(super) struct PoolFeed {
     asked_at: Option<Time>,
     /// What it would list, for as long as its machines are the same.
     current: Option<Arc<[Instance]>>,
+    /// When it last told the truth, and when before that.
+    told_at: [Option<Time>; 2],
     /// What was listed before, where a fault may want to tell it again: the oldest first.
     past: VecDeque<(Time, Arc<[Instance]>)>,
     keeps_past: bool,
@@ -35,6 +37,7 @@ impl PoolFeed {
             interval: spec.pace.instances,
             asked_at: None,
             current: None,
+            told_at: [None; 2],
             past: VecDeque::new(),
             keeps_past: spec.faults.iter().any(|fault| fault.kind == FaultKind::StateLag),
             trouble: None,
@@ -79,7 +82,15 @@ impl PoolFeed {
             }
             _ => Ok(Body::Instances(self.list(world, pool, lag))),
         };
+        if kind.is_none() {
+            self.told_at = [Some(now), self.told_at[0]];
+        }
         Some(Observation { source: self.source.clone(), taken_at: now, outcome })
+    }
+
+    /// When it last told the truth, up to an instant.
+    pub(super) fn told_at(&self, until: Time) -> Option<Time> {
+        self.told_at.into_iter().flatten().find(|&at| at <= until)
     }
 
     fn truth(&mut self, world: &World, pool: usize) -> Arc<[Instance]> {

@@ -31,6 +31,8 @@ pub(crate) struct Watch {
     /// Kinds whose objects never change.
     still: Vec<(Source, Vec<Object>)>,
     still_told_at: Option<Time>,
+    /// Since when the one who listens has been there.
+    pub(crate) since: Time,
     no_pool: Name,
 }
 
@@ -44,12 +46,14 @@ impl Watch {
             pools,
             still: still_objects(spec),
             still_told_at: None,
+            since: spec.start,
             no_pool: Name::default(),
         }
     }
 
     /// Forgets what was told: whoever listens next knows nothing.
-    pub(crate) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.since = now;
         for feed in [&mut self.nodes, &mut self.pods, &mut self.budgets] {
             feed.restart();
         }
@@ -88,6 +92,17 @@ impl Watch {
         let feeds = [&self.nodes, &self.pods, &self.budgets];
         feeds.iter().all(|feed| feed.trouble.is_none())
             && self.pools.iter().all(|pool| pool.trouble.is_none())
+    }
+
+    /// When the cloud of a pool last told the truth of its machines, up to an instant.
+    pub(crate) fn told_at(&self, pool: usize, until: Time) -> Option<Time> {
+        self.pools[pool].told_at(until)
+    }
+
+    /// People have changed documents.
+    pub(crate) fn documents_changed(&mut self, spec: &ScenarioSpec) {
+        self.still = still_objects(spec);
+        self.still_told_at = None;
     }
 
     fn observe_still(&mut self, now: Time, told: &mut Vec<Observation>) {

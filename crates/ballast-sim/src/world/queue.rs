@@ -109,6 +109,11 @@ pub(crate) enum Event {
         /// Void if the machine's epoch is another.
         epoch: u32,
     },
+    /// People change a document.
+    DocumentChanges {
+        /// Its place in the scenario.
+        change: u32,
+    },
     /// A fault begins.
     FaultBegins {
         /// Its place in the scenario.

@@ -1,0 +1,94 @@
+//! I-16: a gang gets all or nothing, and what was launched for it is kept for it while it forms.
+//!
+//! That a part is given back at its deadline is not judged here: removal budgets may hold it back for longer.
+
+use ballast_core::kube::Name;
+use ballast_core::plan::{ActionKind, Plan};
+use ballast_core::procedure::Request;
+
+use super::documents::identity;
+use super::growth::{is_starting, kind_launched, kinds_launched};
+use super::layout::Layout;
+use super::{Oracle, Promised};
+use crate::world::{Life, World};
+
+impl Oracle {
+    /// Holds the launches of a plan against what waits.
+    pub(super) fn check_launches(&mut self, world: &World, plan: &Plan) {
+        let kinds = kinds_launched(world, plan);
+        if kinds.is_empty() {
+            return;
+        }
+        self.check_need_of_plan(world, &kinds);
+        let mut gangs: Vec<&Name> = plan.actions.iter().map(|action| &action.gang).collect();
+        gangs.retain(|gang| !gang.is_empty());
+        gangs.dedup();
+        for gang in gangs {
+            let members = waiting_members(world, gang);
+            let mut layout = Layout::on_open(world, &[]);
+            let rising = (0..world.machines.len() as u32).filter(|&machine| is_starting(world, machine));
+            rising.for_each(|machine| layout.open(world.machines[machine as usize].kind));
+            kinds.iter().for_each(|&kind| layout.open(kind));
+            // What an earlier plan launched may still be asked for.
+            let promised = self.promised.iter().filter(|(name, _)| {
+                let machine = world.by_name.get(*name).map(|&machine| &world.machines[machine as usize]);
+                machine.is_none_or(|machine| !machine.power.counts())
+            });
+            promised.for_each(|(_, promised)| layout.open(promised.kind));
+            self.judge(world, "I-16", layout.take_all(&members, true), || {
+                format!("nodes are launched for gang {gang}, and not all of it gets a place")
+            });
+        }
+    }
+
+    /// Remembers what is launched, and for which gangs.
+    pub(super) fn note_plan(&mut self, world: &World, plan: &Plan) {
+        self.note_removals(world, plan);
+        self.gangs_since.retain(|gang, _| !waiting_members(world, gang).is_empty());
+        let (pools, gangs) = (&self.pools, &self.gangs_since);
+        self.promised.retain(|_, promised| {
+            let pool = &pools[world.kinds[promised.kind as usize].pool as usize];
+            let is_late = world.now.since(promised.since) > pool.spec.times.boot_deadline;
+            !is_late || gangs.contains_key(&promised.gang)
+        });
+        for action in &plan.actions {
+            let Some(kind) = kind_launched(world, action) else { continue };
+            let (gang, target) = (action.gang.clone(), &action.target);
+            let identity = match action.kind {
+                ActionKind::StartInstance => &target.provider_id,
+                _ => &action.precondition.token,
+            };
+            if !gang.is_empty() {
+                self.gangs_since.entry(gang.clone()).or_insert(world.now);
+            }
+            let promised = Promised { gang, kind, identity: identity.clone(), since: world.now };
+            self.promised.insert(target.name.clone(), promised);
+        }
+    }
+
+    /// Forgets a launch that its cloud refused.
+    pub(super) fn note_refusal(&mut self, request: &Request) {
+        self.promised.retain(|_, promised| Some(&promised.identity) != identity(request));
+    }
+
+    /// What was launched for a gang that still forms is not idle.
+    pub(super) fn check_hold(&mut self, world: &World, pool: u32, name: &Name) {
+        let Some(gang) = self.promised.get(name).map(|promised| promised.gang.clone()) else { return };
+        let Some(&since) = self.gangs_since.get(&gang) else { return };
+        let deadline = self.pools[pool as usize].spec.times.gang_deadline;
+        let forms = !waiting_members(world, &gang).is_empty() && world.now.since(since) < deadline;
+        self.judge(world, "I-16", !forms, || format!("`{name}` is removed while gang {gang} forms"));
+    }
+}
+
+/// The pods of a gang that wait; none where it has come together before.
+fn waiting_members(world: &World, gang: &Name) -> Vec<u32> {
+    let is_it = |class: u32, name: &Name| {
+        let namespace = &world.classes[class as usize].namespace;
+        gang.strip_prefix(&**namespace).and_then(|rest| rest.strip_prefix('/')) == Some(&**name)
+    };
+    let jobs = world.jobs.iter().map(|(_, job)| job);
+    let job = jobs.filter(|job| job.gang && !job.was_assembled()).find(|job| is_it(job.class, &job.name));
+    let waits = |pod: &u32| world.pods[*pod].life == Life::Waiting;
+    job.map(|job| job.pods.iter().copied().filter(waits).collect()).unwrap_or_default()
+}
