@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
@@ -28,10 +28,16 @@ struct Generator {
     command: &'static [&'static str],
 }
 
-const GENERATORS: &[Generator] = &[Generator {
-    folder: "docs/reference",
-    command: &["run", "--quiet", "--release", "-pballast", "--", "reference"],
-}];
+const GENERATORS: &[Generator] = &[
+    Generator {
+        folder: "docs/reference",
+        command: &["run", "--quiet", "--release", "-pballast", "--", "reference"],
+    },
+    Generator {
+        folder: "deploy/crds",
+        command: &["run", "--quiet", "--release", "-pballast", "--", "crd", "--to"],
+    },
+];
 
 /// The verb: false when `--check` found a difference.
 pub(crate) fn run(args: Args) -> Result<bool> {
@@ -40,12 +46,15 @@ pub(crate) fn run(args: Args) -> Result<bool> {
         return Ok(counts.failed == 0);
     }
     for generator in GENERATORS {
-        let folder = workspace::root().join(generator.folder);
+        // Filled beside the tree first: a program that does not build must not cost what there is.
+        let fresh = tempfile::tempdir().context("cannot make a folder")?;
+        generator.fill(fresh.path())?;
+        let (folder, fresh) = (workspace::root().join(generator.folder), files(fresh.path())?);
         if folder.exists() {
             fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
         }
-        generator.fill(&folder)?;
-        println!("{}: {} files", generator.folder, files(&folder)?.len());
+        write(&folder, &fresh)?;
+        println!("{}: {} files", generator.folder, fresh.len());
     }
     Ok(true)
 }
@@ -54,12 +63,9 @@ pub(crate) fn run(args: Args) -> Result<bool> {
 pub(crate) fn check() -> Result<Counts> {
     let mut counts = Counts::default();
     for generator in GENERATORS {
-        let fresh = scratch()?;
-        let stale = generator.fill(&fresh).and_then(|()| {
-            Ok(differences(&files(&workspace::root().join(generator.folder))?, &files(&fresh)?))
-        });
-        fs::remove_dir_all(&fresh).with_context(|| format!("cannot remove {}", fresh.display()))?;
-        let stale = stale?;
+        let fresh = tempfile::tempdir().context("cannot make a folder")?;
+        generator.fill(fresh.path())?;
+        let stale = differences(&files(&workspace::root().join(generator.folder))?, &files(fresh.path())?);
         for difference in &stale {
             println!("stale: {}/{difference}", generator.folder);
         }
@@ -85,12 +91,6 @@ impl Generator {
     }
 }
 
-fn scratch() -> Result<PathBuf> {
-    let folder = std::env::temp_dir().join(format!("ballast-generate-{}", std::process::id()));
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    Ok(folder)
-}
-
 /// Every file under a folder with its bytes; a folder that is not there holds none.
 fn files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut found = BTreeMap::new();
@@ -107,6 +107,17 @@ fn files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
         }
     }
     Ok(found)
+}
+
+fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        }
+        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// What changed between the tree and what was generated, one line a file.

@@ -12,3 +12,5 @@ pub mod gate;
 pub mod present;
 pub mod reference;
 pub mod set;
+#[cfg(feature = "live")]
+pub mod run;

@@ -4,6 +4,9 @@
 mod advisories;
 mod cargo_deny;
 mod chromium;
+mod go;
+mod kubernetes;
+mod kwok;
 mod rustc;
 mod traces;
 mod valgrind;
@@ -50,6 +53,8 @@ const COMPONENTS: &[Component] = &[
     cargo_deny::COMPONENT,
     advisories::COMPONENT,
     chromium::COMPONENT,
+    kubernetes::COMPONENT,
+    kwok::COMPONENT,
     traces::COMPONENT,
     valgrind::COMPONENT,
 ];

@@ -10,6 +10,10 @@ use super::{Counts, Size};
 use crate::component::{Checked, Found};
 use crate::workspace;
 
+/// Where tests are told by the environment what was found: the component, and the variable.
+const VARIABLES: &[(&str, &str)] =
+    &[("Chromium", "BALLAST_CHROMIUM"), ("Kubernetes", "BALLAST_KUBERNETES"), ("kwok", "BALLAST_KWOK")];
+
 /// What a step can see of the run it is part of.
 pub(crate) struct Surroundings<'a> {
     /// How much to run.
@@ -41,8 +45,10 @@ impl Surroundings<'_> {
     fn prepare(&self, command: &mut Command) {
         command.env("BALLAST_TEST_SIZE", self.size.word()).stdin(Stdio::null());
         command.env("RUSTDOCFLAGS", "--deny=warnings");
-        if let Some(browser) = self.program("Chromium") {
-            command.env("BALLAST_CHROMIUM", browser);
+        for (component, variable) in VARIABLES {
+            if let Some(path) = self.program(component) {
+                command.env(variable, path);
+            }
         }
         if let Ok(target) = workspace::target() {
             command.env("BALLAST_BIN", target.join("release").join("ballast"));

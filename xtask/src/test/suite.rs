@@ -17,7 +17,7 @@ pub(crate) struct Suite {
 }
 
 /// Every suite of this release.
-pub(crate) const SUITES: &[Suite] = &[UNIT, SIM, CLI, FUZZ, CONSOLE, DOCS];
+pub(crate) const SUITES: &[Suite] = &[UNIT, SIM, CLI, FUZZ, CONSOLE, DOCS, KUBERNETES];
 
 const UNIT: Suite = Suite {
     name: "unit",
@@ -32,8 +32,15 @@ const UNIT: Suite = Suite {
 };
 const CLIPPY: &[&str] =
     &["clippy", "--quiet", "--workspace", "--all-targets", "--all-features", "--", "--deny=warnings"];
-const UNIT_TESTS: &[&str] =
-    &["test", "--no-fail-fast", "--all-features", "-pballast-core", "-pballast-fuzz", "-pxtask"];
+const UNIT_TESTS: &[&str] = &[
+    "test",
+    "--no-fail-fast",
+    "--all-features",
+    "-pballast-core",
+    "-pballast-live",
+    "-pballast-fuzz",
+    "-pxtask",
+];
 
 /// Of the release build: it is counted in simulated days.
 const SIM: Suite = Suite {
@@ -83,6 +90,19 @@ const DOCS: Suite = Suite {
     ],
 };
 
+/// Of the release build: it is what runs in a cluster.
+const KUBERNETES: Suite = Suite {
+    name: "kubernetes",
+    about: "`ballast run` against a real control plane, with nodes of kwok",
+    steps: &[
+        step("build", Work::Check(&["build", "--quiet", "--release", "-pballast"])),
+        step("adapters", Work::Tests(&["test", "--no-fail-fast", "--release", "-pballast-live"])),
+        Step { name: "control plane", needs: Some("Kubernetes"), work: Work::Tests(KUBERNETES_TESTS) },
+    ],
+};
+const KUBERNETES_TESTS: &[&str] =
+    &["test", "--no-fail-fast", "--release", "-pballast-e2e", "--features=kubernetes", "--test=kubernetes"];
+
 const fn step(name: &'static str, work: Work) -> Step {
     Step { name, needs: None, work }
 }
@@ -90,6 +110,6 @@ const fn step(name: &'static str, work: Work) -> Step {
 /// The table in words, for `--help`.
 pub(super) fn long_help() -> String {
     let rows: Vec<String> =
-        SUITES.iter().map(|suite| format!("  {:<8} {}", suite.name, suite.about)).collect();
+        SUITES.iter().map(|suite| format!("  {:<11} {}", suite.name, suite.about)).collect();
     format!("Suites to run; none named means all:\n\n{}", rows.join("\n"))
 }

@@ -8,7 +8,8 @@ use super::source::{File, Source};
 use super::split::{Outer, is_json, json_outer, yaml_documents};
 use super::tree::{Node, Path, Value};
 use super::yaml::{self, YamlError};
-use super::{DOCUMENTS_MAX, Documents, FILE_BYTES_MAX, YAML_DOCUMENT_BYTES_MAX, take_in};
+use super::{DOCUMENTS_MAX, Documents, FILE_BYTES_MAX, YAML_DOCUMENT_BYTES_MAX};
+use crate::kube::Sharing;
 
 /// Reads and checks all documents of all files. Either everything is good, or nothing is returned but what is wrong.
 pub fn load(files: &[File]) -> Result<Documents, Problems> {
@@ -26,7 +27,7 @@ pub fn load(files: &[File]) -> Result<Documents, Problems> {
 #[derive(Default)]
 pub(super) struct Loader<'f> {
     pub(super) documents: Documents,
-    pub(super) shared: take_in::Shared,
+    pub(super) shared: Sharing,
     pub(super) across: Across,
     sources: Vec<Source<'f>>,
     problems: Vec<(usize, Problem)>,

@@ -23,7 +23,6 @@ mod read;
 mod source;
 mod split;
 mod suggest;
-mod take_in;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -57,8 +56,6 @@ pub const DOCUMENTS_MAX: usize = 1_000_000;
 /// Bytes of one YAML document: about what `kubectl get pods -A -o yaml` prints for 20,000 pods. JSON, which is read several
 /// times faster and item by item, has no such limit.
 pub const YAML_DOCUMENT_BYTES_MAX: usize = 128 << 20;
-/// Bytes of an annotation that is kept. Those that Ballast reads are a few words long; what others keep there can be large.
-pub const ANNOTATION_BYTES_MAX: usize = 4096;
 
 /// Everything that was written in a set of files, typed, checked, with its place.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -24,12 +24,12 @@ mod tests;
 use std::sync::Arc;
 
 use crate::check::check;
-use crate::kube::Name;
+use crate::kube::{Name, Node};
 use crate::memory::{Ledger, LedgerError, Memory, StoredHistory};
 use crate::observation::Observation;
 use crate::plan::{Hold, HoldReason, Plan, Severity, Subject};
 use crate::planner::{self, Scratch};
-use crate::policy::{ClusterPolicySpec, Mode};
+use crate::policy::{ClusterPolicySpec, Mode, VmPool};
 use crate::procedure::{Receipt, Reply, Request};
 use crate::record::{Body, Recorder};
 use crate::snapshot::{Snapshot, Store};
@@ -72,6 +72,8 @@ pub struct Engine {
     last: Option<Arc<Plan>>,
     plans: u64,
     recorder: Option<Recorder>,
+    /// This process is the one that writes.
+    leads: bool,
 }
 
 impl Engine {
@@ -88,7 +90,47 @@ impl Engine {
             last: None,
             plans: 0,
             recorder: None,
+            leads: true,
         })
+    }
+
+    /// An engine that sees and plans, and asks for nothing until it leads.
+    pub fn following() -> Self {
+        Self { leads: false, ..Self::new(None).expect("there is no ledger to be unreadable") }
+    }
+
+    /// This process leads from now on: it goes on with what the one before it has stored. Where that ledger cannot be read it
+    /// follows on, rather than forget what was begun.
+    pub fn lead(&mut self, ledger: Option<&str>, history: Option<&str>) -> Result<(), LedgerError> {
+        let ledger = ledger.map(Ledger::parse).transpose()?;
+        self.executor = Executor::new(ledger);
+        if let Some(stored) = history.and_then(StoredHistory::parse) {
+            self.executor.history.restore(stored);
+        }
+        self.leads = true;
+        self.waking.wake();
+        Ok(())
+    }
+
+    /// This process leads no longer: nothing more is asked for, and no reply is waited for.
+    pub fn follow(&mut self, now: Time) {
+        self.leads = false;
+        self.executor.set_acting(now, false);
+    }
+
+    /// The cluster's policy as it is known.
+    pub fn policy(&self) -> &Arc<ClusterPolicySpec> {
+        self.store.policy()
+    }
+
+    /// The pools as they are known.
+    pub fn pools(&self) -> Vec<VmPool> {
+        self.store.pools()
+    }
+
+    /// Whether a node is ready, with all that its pool promises.
+    pub fn is_usable(&self, node: &Node) -> bool {
+        self.store.is_usable(node)
     }
 
     /// Takes up a history that was stored, before the first tick. One that cannot be read is passed over: its loss only delays
@@ -154,7 +196,7 @@ impl Engine {
 
     fn plan(&mut self, now: Time) -> Arc<Plan> {
         let snapshot = self.store.snapshot();
-        self.executor.set_acting(now, may_act(&snapshot.policy));
+        self.executor.set_acting(now, self.leads && may_act(&snapshot.policy));
         self.executor.strikes_max = snapshot.policy.health.strikes.max(1);
         let (mut plan, history) = planner::plan(&snapshot, &self.executor.memory, now, &mut self.scratch);
         self.executor.memory.history = history;

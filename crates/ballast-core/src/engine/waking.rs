@@ -45,6 +45,11 @@ pub(super) struct Waking {
 }
 
 impl Waking {
+    /// A plan is due, whatever has changed.
+    pub(super) fn wake(&mut self) {
+        self.at_once = true;
+    }
+
     /// Notes what an observation changes.
     pub(super) fn note(&mut self, now: Time, observation: &Observation) {
         match &observation.outcome {

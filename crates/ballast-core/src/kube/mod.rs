@@ -7,19 +7,21 @@ mod node;
 mod pdb;
 mod pod;
 mod selector;
+mod sharing;
 mod volume;
 
 pub use node::{Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
 pub use pdb::{PdbSpec, PdbStatus, PodDisruptionBudget};
 pub use pod::{
     Affinity, ClaimRef, Container, ContainerPort, ContainerResources, DoNotSchedule, EmptyDir, HostPath,
-    NodeAffinity, Phase, Pod, PodAffinityTerm, PodAffinityTerms, PodCondition, PodSpec, PodStatus, PodVolume,
-    Requests, ResourceClaimRef, RestartPolicy, SchedulingGate, Toleration, TolerationOperator,
-    TopologySpread,
+    MIRROR_ANNOTATION, NodeAffinity, Phase, Pod, PodAffinityTerm, PodAffinityTerms, PodCondition, PodSpec,
+    PodStatus, PodVolume, Requests, ResourceClaimRef, RestartPolicy, SchedulingGate, Toleration,
+    TolerationOperator, TopologySpread,
 };
 pub use selector::{
     LabelSelector, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm,
 };
+pub use sharing::{ANNOTATION_BYTES_MAX, Sharing};
 pub use volume::{
     ClaimSpec, DaemonSet, DaemonSetSpec, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec,
     PodTemplate, PriorityClass, VolumeNodeAffinity,

@@ -23,6 +23,19 @@ pub struct Pod {
     pub status: PodStatus,
 }
 
+/// The annotation that only mirror pods have.
+pub const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+
+impl Pod {
+    /// Whether its node must be rid of it before it can go: neither a daemon nor a mirror of the node's own, and not ended.
+    pub fn is_guest(&self) -> bool {
+        let owner = self.metadata.controller().map(|owner| &*owner.kind);
+        let belongs_to_node = matches!(owner, Some("DaemonSet" | "Node"));
+        let ended = matches!(self.status.phase, Phase::Succeeded | Phase::Failed);
+        !belongs_to_node && !ended && self.metadata.annotation(MIRROR_ANNOTATION).is_none()
+    }
+}
+
 /// What a pod asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -87,7 +87,7 @@ pub struct Members {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Provider {
-    /// `Simulated`, `Scripted`, `Azure`, `Aws`, `Aliyun`, `External`, `Exec` or `ExternalGrpc`.
+    /// `Simulated`, `Azure`, `Aws`, `Aliyun`, `External`, `Exec` or `ExternalGrpc`.
     pub kind: Name,
     /// What the provider needs to know, in its own words.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::kube::{
-    LabelSelector, Labels, Meta, Name, PodAffinityTerm, PodDisruptionBudget, PodSpec, PodVolume,
-    RestartPolicy,
+    LabelSelector, Labels, MIRROR_ANNOTATION, Meta, Name, PodAffinityTerm, PodDisruptionBudget, PodSpec,
+    PodVolume, RestartPolicy,
 };
 use crate::resources::{GpuNeed, Resources};
 use crate::units::Quantity;
@@ -172,9 +172,6 @@ const OWN_LABELS: [&str; 3] = [
     "batch.kubernetes.io/job-completion-index",
     "statefulset.kubernetes.io/pod-name",
 ];
-
-/// The annotation that only mirror pods have.
-const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 impl ClassKey {
     /// The class of a pod.

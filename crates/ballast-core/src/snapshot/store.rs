@@ -9,13 +9,13 @@ use crate::kube::Name;
 use crate::observation::{
     Body, Change, Instance, InstanceState, Object, ObjectKey, ObjectKind, Observation, Source,
 };
-use crate::policy::ClusterPolicySpec;
+use crate::policy::{ClusterPolicySpec, VmPool, VmPoolSpec};
 use crate::units::{Share, Time};
 
 use super::instances::{Instances, bring_up_to_date};
 use super::pod_table::PodTable;
 use super::store_pods::Shortcuts;
-use super::{PodEntry, Snapshot};
+use super::{PodEntry, PoolEntry, Snapshot};
 
 /// Takes observations and keeps the newest snapshot.
 #[derive(Debug, Default)]
@@ -79,6 +79,21 @@ impl Store {
             self.rebuild_order();
         }
         self.current.clone()
+    }
+
+    /// The cluster's policy as it is known.
+    pub fn policy(&self) -> &Arc<ClusterPolicySpec> {
+        &self.current.policy
+    }
+
+    /// The pools as they are known.
+    pub fn pools(&self) -> Vec<VmPool> {
+        let document = |pool: &PoolEntry| VmPool {
+            name: pool.name.clone(),
+            namespace: Name::default(),
+            spec: VmPoolSpec::clone(&pool.spec),
+        };
+        self.current.pools.iter().map(document).collect()
     }
 
     pub(super) fn snapshot_mut(&mut self) -> &mut Snapshot {

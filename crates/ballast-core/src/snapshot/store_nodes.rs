@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::kube::{Name, Node};
+use crate::kube::{Name, Node, Taint};
 use crate::observation::{Instance, InstanceState, ObjectKey};
 use crate::policy::VmPoolSpec;
 use crate::resources::{GpuDevices, GpuNeed, ResourceNames, extended_names, is_extended};
@@ -343,16 +343,7 @@ impl Snapshot {
         if node.spec.unschedulable {
             return if is_ours(node) { BaseState::CordonedByUs } else { BaseState::Cordoned };
         }
-        let promised =
-            pool.and_then(|pool| pool.templates.first()).map_or(0, |template| template.gpus.count());
-        let starting_up = pool.is_some_and(|pool| {
-            pool.spec
-                .template
-                .startup_taints
-                .iter()
-                .any(|taint| node.spec.taints.iter().any(|on| on.key == taint.key))
-        });
-        let usable = node.is_ready() && devices >= promised && !starting_up;
+        let usable = is_usable(node, pool, devices);
         if usable { BaseState::Ready } else { BaseState::NotReady }
     }
 }
@@ -383,4 +374,21 @@ fn keep(set: &mut BTreeSet<u32>, slot: u32, is_in: bool) {
     } else {
         set.remove(&slot);
     }
+}
+
+impl Store {
+    /// Whether a node that was read past every cache is ready, with all that its pool promises.
+    pub(crate) fn is_usable(&self, node: &Node) -> bool {
+        let pool = self.current.pool_of(node).map(|pool| &self.current.pools[pool as usize]);
+        let (_, devices, _) = offered(node.status.allocatable.iter(), &self.current.names);
+        is_usable(node, pool, devices)
+    }
+}
+
+/// Whether a node is ready, has the devices that its pool promises and none of the taints of its start.
+fn is_usable(node: &Node, pool: Option<&PoolEntry>, devices: usize) -> bool {
+    let promised = pool.and_then(|pool| pool.templates.first()).map_or(0, |template| template.gpus.count());
+    let has = |taint: &Taint| node.spec.taints.iter().any(|on| on.key == taint.key);
+    let starting_up = pool.is_some_and(|pool| pool.spec.template.startup_taints.iter().any(has));
+    node.is_ready() && devices >= promised && !starting_up
 }

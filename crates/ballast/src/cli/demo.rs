@@ -43,7 +43,7 @@ const SCENARIO: &str = include_str!("../../../../scenarios/demo.yaml");
 /// Faster than a simulated day in ten seconds nobody sees anything.
 const SPEED_MAX: f64 = 10_000.0;
 
-fn address(text: &str) -> std::result::Result<SocketAddr, String> {
+pub(super) fn address(text: &str) -> std::result::Result<SocketAddr, String> {
     text.parse().map_err(|_| "write an address with its port, such as 127.0.0.1:8080".to_owned())
 }
 

@@ -2,6 +2,8 @@
 
 mod check;
 mod completions;
+#[cfg(feature = "live")]
+mod crd;
 mod demo;
 mod import;
 mod input;
@@ -11,6 +13,8 @@ mod plan;
 mod policy_file;
 mod reference;
 mod replay;
+#[cfg(feature = "live")]
+mod run;
 mod simulate;
 
 use std::ffi::OsString;
@@ -55,6 +59,10 @@ enum Command {
     Check(check::Args),
     Import(import::Args),
     Replay(replay::Args),
+    #[cfg(feature = "live")]
+    Run(run::Args),
+    #[cfg(feature = "live")]
+    Crd(crd::Args),
     Completions(completions::Args),
     #[command(hide = true)]
     Reference(reference::Args),
@@ -69,6 +77,10 @@ impl Command {
             Self::Check(args) => check::run(&args, screen),
             Self::Import(args) => import::run(&args, screen),
             Self::Replay(args) => replay::run(&args, screen),
+            #[cfg(feature = "live")]
+            Self::Run(args) => run::run(&args, screen),
+            #[cfg(feature = "live")]
+            Self::Crd(args) => crd::run(&args, screen),
             Self::Completions(args) => completions::run(&args, screen),
             Self::Reference(args) => reference::run(&args),
         }

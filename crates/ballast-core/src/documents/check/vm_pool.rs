@@ -7,8 +7,7 @@ use crate::snapshot::{HOSTNAME_LABEL, POOL_LABEL, TYPE_LABEL, ZONE_LABEL};
 use crate::units::{Money, Quantity, Span};
 
 /// Who can run machines.
-const PROVIDERS: [&str; 8] =
-    ["Simulated", "Scripted", "Azure", "Aws", "Aliyun", "External", "Exec", "ExternalGrpc"];
+const PROVIDERS: [&str; 7] = ["Simulated", "Azure", "Aws", "Aliyun", "External", "Exec", "ExternalGrpc"];
 /// What an hour of the dearest machine costs, many times over; more is a slip of the point.
 const PRICE_MAX: Money = Money::from_micros(100_000 * 1_000_000);
 /// The smallest machines have a hundred times as much.

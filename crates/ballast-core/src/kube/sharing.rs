@@ -4,21 +4,23 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::ANNOTATION_BYTES_MAX;
-use crate::kube::{Labels, Meta, Name, Pod, PodSpec};
+use super::{Labels, Meta, Name, Pod, PodSpec};
+
+/// Bytes of an annotation that is kept. Those that Ballast reads are a few words long; what others keep there can be large.
+pub const ANNOTATION_BYTES_MAX: usize = 4096;
 
 /// Equal parts of objects, each kept once.
-#[derive(Default)]
-pub(crate) struct Shared {
+#[derive(Debug, Default)]
+pub struct Sharing {
     specs: FxHashSet<Arc<PodSpec>>,
     labels: FxHashSet<Arc<Labels>>,
     names: FxHashSet<Name>,
     pub(crate) dropped_annotations: u32,
 }
 
-impl Shared {
+impl Sharing {
     /// Moves the node's name out of the spec, so that pods of one template have one spec, and shares it.
-    pub(crate) fn pod(&mut self, pod: &mut Pod) {
+    pub fn pod(&mut self, pod: &mut Pod) {
         let spec = Arc::make_mut(&mut pod.spec);
         let node = std::mem::take(&mut spec.node_name);
         pod.node_name = self.name(node);
@@ -31,7 +33,7 @@ impl Shared {
     }
 
     /// Drops what is large and never read of metadata, and shares the rest.
-    pub(crate) fn meta(&mut self, meta: &mut Meta) {
+    pub fn meta(&mut self, meta: &mut Meta) {
         let is_large = |value: &Name| value.len() > ANNOTATION_BYTES_MAX;
         if meta.annotations.values().any(is_large) {
             let annotations = Arc::make_mut(&mut meta.annotations);
@@ -47,6 +49,13 @@ impl Shared {
             owner.name = self.name(std::mem::take(&mut owner.name));
             owner.uid = self.name(std::mem::take(&mut owner.uid));
         }
+    }
+
+    /// Lets go of what no object has any more; for whoever shares for a long time.
+    pub fn forget_unused(&mut self) {
+        self.specs.retain(|spec| Arc::strong_count(spec) > 1);
+        self.labels.retain(|labels| Arc::strong_count(labels) > 1);
+        self.names.retain(|name| Arc::strong_count(name) > 1);
     }
 
     fn name(&mut self, name: Name) -> Name {

@@ -1,0 +1,55 @@
+//! What the API's refusals mean.
+
+use ballast_core::observation::{ErrorClass, SourceError};
+use ballast_core::procedure::Reply;
+
+/// The class of a status code.
+fn class_of(code: u16) -> ErrorClass {
+    match code {
+        401 | 403 => ErrorClass::Auth,
+        404 => ErrorClass::NotFound,
+        409 => ErrorClass::Conflict,
+        429 => ErrorClass::Throttled,
+        400 | 405 | 406 | 413 | 415 | 422 => ErrorClass::Invalid,
+        _ => ErrorClass::Transient,
+    }
+}
+
+/// An error of the client, classed.
+pub(super) fn classed(error: &kube::Error) -> SourceError {
+    match error {
+        kube::Error::Api(status) => {
+            SourceError { class: class_of(status.code), message: status.message.clone() }
+        }
+        kube::Error::Auth(error) => SourceError { class: ErrorClass::Auth, message: error.to_string() },
+        other => SourceError { class: ErrorClass::Transient, message: chain(other) },
+    }
+}
+
+/// The reply to a request that failed. Where the API itself did not answer, it may have been applied.
+pub(super) fn reply(error: &kube::Error) -> Reply {
+    match error {
+        kube::Error::Api(status) if !matches!(status.code, 500 | 504) => Reply::Failed(classed(error)),
+        kube::Error::Auth(_) => Reply::Failed(classed(error)),
+        _ => Reply::TimedOut,
+    }
+}
+
+/// Whether the API no longer knows the version that a watch was to go on from.
+pub(super) fn is_gone(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 410)
+}
+
+/// An error with its causes: the outermost alone says little of a connection.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let told = inner.to_string();
+        if !text.contains(&told) {
+            text = format!("{text}: {told}");
+        }
+        cause = inner.source();
+    }
+    text
+}

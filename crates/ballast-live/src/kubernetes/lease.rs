@@ -1,0 +1,238 @@
+//! Leadership by a Lease: one process writes.
+//!
+//! A lease counts from the moment its renewal was *sent*, by our own monotonic clock, so the leader stops believing in it
+//! before anybody else may take it. Another candidate takes it only after it has seen the very same lease for a whole
+//! duration, by its own clock: nobody's wall clock matters. What the choice depends on is a value, and the choice a function.
+//!
+//! Written by hand because callers must know *until when* they lead, not only whether: a request to a system without
+//! preconditions is sent only while the lease outlasts the request.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::{Lease as LeaseObject, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::Client;
+use kube::api::{Api, ObjectMeta, PostParams};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use ballast_core::observation::SourceError;
+
+use super::FIELD_MANAGER;
+use super::error::classed;
+
+/// How the lease is kept, with the defaults of the control plane's own components.
+#[derive(Clone, Copy, Debug)]
+pub struct LeaseTimes {
+    /// How long it holds after it was renewed.
+    pub duration: Duration,
+    /// How often it is renewed, or looked at.
+    pub retry: Duration,
+}
+
+impl Default for LeaseTimes {
+    fn default() -> Self {
+        Self { duration: Duration::from_secs(15), retry: Duration::from_secs(2) }
+    }
+}
+
+/// Whether this process leads, and until when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Leadership {
+    until: Option<Instant>,
+}
+
+impl Leadership {
+    /// Whether it leads at an instant and for some time after it.
+    pub fn outlasts(&self, now: Instant, span: Duration) -> bool {
+        self.until.is_some_and(|until| now + span < until)
+    }
+
+    /// Until when it leads, if it does.
+    pub fn until(&self) -> Option<Instant> {
+        self.until
+    }
+}
+
+/// The lease of this process.
+pub struct Lease {
+    leases: Api<LeaseObject>,
+    name: String,
+    identity: String,
+    times: LeaseTimes,
+    /// The version that was last seen, and since when it has been the same.
+    seen: Option<(String, Instant)>,
+}
+
+/// What to do about a lease.
+#[derive(Debug, PartialEq, Eq)]
+enum Step {
+    /// There is none: make it.
+    Make,
+    /// It is ours: renew it.
+    Renew,
+    /// Its holder is gone, or gave it back: take it.
+    Take,
+    /// It is somebody else's.
+    Leave,
+}
+
+impl Lease {
+    /// The lease `name` in a namespace, held by `identity`.
+    pub fn new(client: &Client, namespace: &str, name: &str, identity: String, times: LeaseTimes) -> Self {
+        let leases = Api::namespaced(client.clone(), namespace);
+        Self { leases, name: name.to_owned(), identity, times, seen: None }
+    }
+
+    /// Keeps the lease, or waits for it, and tells of every change; gives it back when nobody wants to know any more.
+    pub async fn keep(mut self, told: watch::Sender<Leadership>) {
+        let mut leadership = Leadership::default();
+        loop {
+            let sent = Instant::now();
+            match timeout(self.times.retry.max(Duration::from_secs(1)), self.round(sent)).await {
+                Ok(Ok(true)) => leadership.until = Some(sent + self.times.duration),
+                Ok(Ok(false)) => leadership.until = None,
+                // The lease still holds for as long as it was last renewed for.
+                Ok(Err(error)) => tracing::warn!(%error, "cannot renew the lease"),
+                Err(_) => tracing::warn!("no answer about the lease in time"),
+            }
+            leadership.until = leadership.until.filter(|until| *until > Instant::now());
+            told.send_if_modified(|last| std::mem::replace(last, leadership) != leadership);
+            tokio::select! {
+                () = sleep(self.times.retry) => {}
+                () = told.closed() => return self.give_back(leadership).await,
+            }
+        }
+    }
+
+    /// One look, and one write where it is due. Whether we hold it now.
+    async fn round(&mut self, now: Instant) -> Result<bool, SourceError> {
+        let found = self.leases.get_opt(&self.name).await.map_err(|error| classed(&error))?;
+        let step = self.step(found.as_ref(), now);
+        let written = match (step, found) {
+            (Step::Leave, _) => return Ok(false),
+            (Step::Make, _) | (_, None) => self.leases.create(&params(), &self.fresh()).await,
+            (step, Some(found)) => {
+                let renewed = self.renewed(found, step == Step::Take);
+                self.leases.replace(&self.name, &params(), &renewed).await
+            }
+        };
+        match written {
+            Ok(_) => Ok(true),
+            // Somebody was quicker: it is theirs.
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
+            Err(error) => Err(classed(&error)),
+        }
+    }
+
+    fn step(&mut self, found: Option<&LeaseObject>, now: Instant) -> Step {
+        let Some(found) = found else { return Step::Make };
+        let spec = found.spec.clone().unwrap_or_default();
+        let version = found.metadata.resource_version.clone().unwrap_or_default();
+        if self.seen.as_ref().is_none_or(|(seen, _)| *seen != version) {
+            self.seen = Some((version, now));
+        }
+        let since = self.seen.as_ref().map_or(now, |(_, since)| *since);
+        let duration = spec.lease_duration_seconds.and_then(|secs| u64::try_from(secs).ok());
+        let duration = duration.map_or(self.times.duration, Duration::from_secs);
+        match spec.holder_identity.as_deref() {
+            Some(holder) if holder == self.identity => Step::Renew,
+            None | Some("") => Step::Take,
+            Some(_) if now.duration_since(since) > duration => Step::Take,
+            Some(_) => Step::Leave,
+        }
+    }
+
+    fn fresh(&self) -> LeaseObject {
+        let metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
+        self.renewed(LeaseObject { metadata, spec: None }, true)
+    }
+
+    fn renewed(&self, mut lease: LeaseObject, taken: bool) -> LeaseObject {
+        let now = MicroTime(Timestamp::now());
+        let spec = lease.spec.get_or_insert_with(LeaseSpec::default);
+        spec.holder_identity = Some(self.identity.clone());
+        spec.lease_duration_seconds = i32::try_from(self.times.duration.as_secs().max(1)).ok();
+        spec.renew_time = Some(now.clone());
+        if taken {
+            spec.acquire_time = Some(now);
+            spec.lease_transitions = Some(spec.lease_transitions.unwrap_or(0) + 1);
+        }
+        lease
+    }
+
+    /// Lets the next one take over at once.
+    async fn give_back(self, leadership: Leadership) {
+        if leadership.until.is_none() {
+            return;
+        }
+        let Ok(Some(mut lease)) = self.leases.get_opt(&self.name).await else { return };
+        let Some(spec) = &mut lease.spec else { return };
+        if spec.holder_identity.as_deref() == Some(&self.identity) {
+            spec.holder_identity = None;
+            if let Err(error) = self.leases.replace(&self.name, &params(), &lease).await {
+                tracing::warn!(%error, "cannot give the lease back; the next leader waits until it is over");
+            }
+        }
+    }
+}
+
+fn params() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lease(me: &str) -> Lease {
+        // No request is ever sent: only the choice is asked for.
+        let service = futures::future::pending::<Result<http::Response<kube::client::Body>, std::io::Error>>;
+        let client =
+            Client::new(tower::service_fn(move |_: http::Request<kube::client::Body>| service()), "default");
+        Lease::new(&client, "default", "ballast", me.to_owned(), LeaseTimes::default())
+    }
+
+    fn held(by: Option<&str>, version: &str) -> LeaseObject {
+        let metadata = ObjectMeta { resource_version: Some(version.to_owned()), ..ObjectMeta::default() };
+        let spec = LeaseSpec {
+            holder_identity: by.map(str::to_owned),
+            lease_duration_seconds: Some(15),
+            ..LeaseSpec::default()
+        };
+        LeaseObject { metadata, spec: Some(spec) }
+    }
+
+    #[tokio::test]
+    async fn a_lease_is_taken_only_after_it_was_seen_unchanged_for_its_whole_duration() {
+        let mut me = lease("me");
+        let start = Instant::now();
+        let at = |secs| start + Duration::from_secs(secs);
+        assert_eq!(me.step(None, at(0)), Step::Make);
+        assert_eq!(me.step(Some(&held(Some("other"), "1")), at(0)), Step::Leave);
+        assert_eq!(me.step(Some(&held(Some("other"), "1")), at(15)), Step::Leave);
+        // Renewed just in time: the whole duration counts anew.
+        assert_eq!(me.step(Some(&held(Some("other"), "2")), at(16)), Step::Leave);
+        assert_eq!(me.step(Some(&held(Some("other"), "2")), at(31)), Step::Leave);
+        assert_eq!(me.step(Some(&held(Some("other"), "2")), at(32)), Step::Take);
+    }
+
+    #[tokio::test]
+    async fn a_lease_of_ours_is_renewed_and_one_that_was_given_back_is_taken_at_once() {
+        let mut me = lease("me");
+        let now = Instant::now();
+        assert_eq!(me.step(Some(&held(Some("me"), "1")), now), Step::Renew);
+        assert_eq!(me.step(Some(&held(None, "2")), now), Step::Take);
+        assert_eq!(me.step(Some(&held(Some(""), "3")), now), Step::Take);
+    }
+
+    #[test]
+    fn a_request_is_sent_only_while_the_lease_outlasts_it() {
+        let now = Instant::now();
+        let leads = Leadership { until: Some(now + Duration::from_secs(10)) };
+        assert!(leads.outlasts(now, Duration::from_secs(5)));
+        assert!(!leads.outlasts(now + Duration::from_secs(5), Duration::from_secs(5)));
+        assert!(!Leadership::default().outlasts(now, Duration::ZERO));
+    }
+}

@@ -1,0 +1,111 @@
+//! Memory in the cluster: the ledger and the history, a ConfigMap each in Ballast's own namespace.
+//!
+//! The ledger's version is the precondition of its writes, as the procedures ask for it; the resourceVersion is what makes
+//! the precondition hold between our look and our write. Two processes that both believe to lead meet here: the second
+//! write of one version is refused, and nothing is requested for an action before its ledger is stored.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
+
+use ballast_core::observation::{ErrorClass, SourceError};
+use ballast_core::procedure::Reply;
+
+use super::FIELD_MANAGER;
+use super::error::{classed, reply};
+
+/// Names of the two objects.
+const LEDGER: &str = "ballast-ledger";
+const HISTORY: &str = "ballast-history";
+/// Keys in them.
+const BODY: &str = "body";
+const VERSION: &str = "version";
+
+/// Where memory is stored.
+#[derive(Clone)]
+pub struct MemoryStore {
+    objects: Api<ConfigMap>,
+}
+
+/// What was stored by whoever led before.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// The ledger as JSON.
+    pub ledger: Option<String>,
+    /// The history as JSON.
+    pub history: Option<String>,
+}
+
+impl MemoryStore {
+    /// The memory in a namespace.
+    pub fn new(client: &Client, namespace: &str) -> Self {
+        Self { objects: Api::namespaced(client.clone(), namespace) }
+    }
+
+    /// Everything that is stored.
+    pub async fn read(&self) -> Result<Stored, SourceError> {
+        let ledger = self.body(LEDGER).await?;
+        Ok(Stored { ledger, history: self.body(HISTORY).await? })
+    }
+
+    async fn body(&self, name: &str) -> Result<Option<String>, SourceError> {
+        let object = self.objects.get_opt(name).await.map_err(|error| classed(&error))?;
+        Ok(object.and_then(|object| object.data?.remove(BODY)))
+    }
+
+    /// Reads the ledger.
+    pub(super) async fn read_ledger(&self) -> Reply {
+        match self.body(LEDGER).await {
+            Ok(body) => Reply::Ledger(body),
+            Err(error) => Reply::Failed(error),
+        }
+    }
+
+    /// Writes a version of the ledger where the version before it is stored.
+    pub(super) async fn write_ledger(&self, version: u64, body: &str) -> Reply {
+        let stored = match self.objects.get_opt(LEDGER).await {
+            Ok(stored) => stored,
+            Err(error) => return Reply::Failed(classed(&error)),
+        };
+        let data = [(VERSION.to_owned(), version.to_string()), (BODY.to_owned(), body.to_owned())].into();
+        let Some(stored) = stored else {
+            let metadata = ObjectMeta { name: Some(LEDGER.to_owned()), ..ObjectMeta::default() };
+            let object = ConfigMap { metadata, data: Some(data), ..ConfigMap::default() };
+            return settled(self.objects.create(&params(), &object).await);
+        };
+        let text = |key: &str| stored.data.as_ref()?.get(key);
+        let known: u64 = text(VERSION).and_then(|text| text.parse().ok()).unwrap_or(0);
+        if known == version && text(BODY).is_some_and(|stored| stored == body) {
+            return Reply::Done;
+        }
+        if known + 1 != version {
+            let message = format!("version {known} of the ledger is stored");
+            return Reply::Failed(SourceError { class: ErrorClass::Conflict, message });
+        }
+        let object = ConfigMap { data: Some(data), ..stored };
+        settled(self.objects.replace(LEDGER, &params(), &object).await)
+    }
+
+    /// Writes the history over whatever is stored.
+    pub(super) async fn write_history(&self, body: &str) -> Reply {
+        let object = serde_json::json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": HISTORY},
+            "data": {BODY: body},
+        });
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        settled(self.objects.patch(HISTORY, &params, &Patch::Apply(&object)).await)
+    }
+}
+
+fn params() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
+}
+
+fn settled(written: Result<ConfigMap, kube::Error>) -> Reply {
+    match written {
+        Ok(_) => Reply::Done,
+        Err(error) => reply(&error),
+    }
+}

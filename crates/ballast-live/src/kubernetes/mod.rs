@@ -1,0 +1,22 @@
+//! The Kubernetes API: what is seen of a cluster, and what is asked of it.
+//!
+//! Reads go by watches on slim types, one for each kind; every write names an identity and carries a precondition. Nothing is
+//! tried twice here: the engine knows what a repeated request means, a client does not.
+
+mod connect;
+pub mod crd;
+mod error;
+mod lease;
+mod memory;
+mod requests;
+mod watch;
+mod wire;
+
+pub use connect::{ConnectError, Connection, Place};
+pub use lease::{Leadership, Lease, LeaseTimes};
+pub use memory::{MemoryStore, Stored};
+pub use requests::{Answer, Kubernetes, REQUEST_TIMEOUT};
+pub use watch::watch_all;
+
+/// Who Ballast is in the managed fields of objects.
+pub const FIELD_MANAGER: &str = "ballast";

@@ -1,0 +1,123 @@
+//! Providers: who runs the machines of a pool.
+//!
+//! Each is a folder or file of its own with the same five calls, and says what went wrong in the classes of the core. A pool
+//! names its provider; one that cannot be used is a source that fails, and holds up no other pool.
+
+mod external;
+mod hosts;
+mod polling;
+
+pub use hosts::AllowedHosts;
+pub use polling::Polling;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, RwLock};
+
+use ballast_core::kube::Name;
+use ballast_core::observation::{ErrorClass, Instance, SourceError};
+use ballast_core::policy::{StopMode, VmPool};
+use ballast_core::procedure::{Reply, Request};
+
+use external::External;
+
+/// A provider as a pool has set it up.
+#[derive(Clone)]
+enum Provider {
+    External(External),
+}
+
+/// The providers of all pools.
+#[derive(Clone, Default)]
+pub struct Providers {
+    pools: Arc<RwLock<BTreeMap<Name, Pool>>>,
+}
+
+#[derive(Clone)]
+struct Pool {
+    document: VmPool,
+    hosts: AllowedHosts,
+    provider: Result<Provider, SourceError>,
+}
+
+impl Providers {
+    /// Takes up the pools that there are; one that has not changed keeps its provider.
+    pub fn set(&self, documents: &[VmPool], hosts: &AllowedHosts) {
+        let mut pools = self.pools.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut before = std::mem::take(&mut *pools);
+        for document in documents {
+            let kept = before
+                .remove(&document.name)
+                .filter(|pool| pool.document == *document && pool.hosts == *hosts);
+            let pool = kept.unwrap_or_else(|| Pool {
+                document: document.clone(),
+                hosts: hosts.clone(),
+                provider: Provider::of(document, hosts),
+            });
+            pools.insert(document.name.clone(), pool);
+        }
+    }
+
+    /// The names of the pools.
+    pub fn names(&self) -> Vec<Name> {
+        self.pools.read().unwrap_or_else(|poisoned| poisoned.into_inner()).keys().cloned().collect()
+    }
+
+    fn of(&self, pool: &Name) -> Result<Provider, SourceError> {
+        let pools = self.pools.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match pools.get(pool) {
+            Some(pool) => pool.provider.clone(),
+            None => Err(error(ErrorClass::NotFound, format!("there is no pool `{pool}`"))),
+        }
+    }
+
+    /// All instances of a pool.
+    pub async fn list(&self, pool: &Name) -> Result<Vec<Instance>, SourceError> {
+        match self.of(pool)? {
+            Provider::External(external) => external.list(pool).await,
+        }
+    }
+
+    /// Sends a request about an instance.
+    pub async fn send(&self, request: &Request) -> Reply {
+        let Some(pool) = pool_of(request) else {
+            return Reply::Failed(error(ErrorClass::Invalid, "not a request to a provider".into()));
+        };
+        match self.of(pool) {
+            Ok(Provider::External(external)) => external.send(request).await,
+            Err(error) => Reply::Failed(error),
+        }
+    }
+}
+
+impl Provider {
+    fn of(pool: &VmPool, hosts: &AllowedHosts) -> Result<Self, SourceError> {
+        let provider = &pool.spec.provider;
+        match &*provider.kind {
+            "External" => External::new(&provider.settings, hosts).map(Self::External),
+            other => Err(error(ErrorClass::Invalid, format!("the provider `{other}` cannot be used live"))),
+        }
+    }
+}
+
+/// The pool that a request speaks of, if it is one to a provider.
+pub fn pool_of(request: &Request) -> Option<&Name> {
+    match request {
+        Request::StartInstance { pool, .. }
+        | Request::CreateInstance { pool, .. }
+        | Request::StopInstance { pool, .. }
+        | Request::ReadInstance { pool, .. } => Some(pool),
+        _ => None,
+    }
+}
+
+fn error(class: ErrorClass, message: String) -> SourceError {
+    SourceError { class, message }
+}
+
+/// What *stop* means, on the wire.
+fn stop_word(mode: StopMode) -> &'static str {
+    match mode {
+        StopMode::Deallocate => "Deallocate",
+        StopMode::Delete => "Delete",
+    }
+}

@@ -1,0 +1,89 @@
+//! `ballast run`: against a real cluster, until it is told to stop.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ballast_core::units::Span;
+use ballast_live::kubernetes::{LeaseTimes, Place};
+use ballast_live::runner::Options;
+
+use super::Result;
+use crate::present::Screen;
+use crate::run::{self, LogFormat};
+
+/// Watch a cluster, plan on every change, and act where the ClusterPolicy says `Enforce`.
+///
+/// In mode `Observe`, the default, nothing at all is written: it shows what it sees and would do. The first line is the address
+/// of a page with the same. SIGTERM and Ctrl-C end it in good order: what was begun is in the cluster, and goes on with the
+/// next process.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    cluster: Cluster,
+    /// Where the page, /metrics, /healthz and /readyz are served [default: 127.0.0.1 and a free port]
+    #[arg(long, value_name = "ADDR", env = "BALLAST_LISTEN", value_parser = super::demo::address)]
+    listen: Option<SocketAddr>,
+    /// The namespace that Ballast lives in: its lease and its memory [default: that of the context or pod]
+    #[arg(long, value_name = "NAME", env = "BALLAST_NAMESPACE")]
+    namespace: Option<String>,
+    /// Who this process is among several [default: the name of the pod or machine]
+    #[arg(long, value_name = "NAME", env = "BALLAST_IDENTITY")]
+    identity: Option<String>,
+    /// How long the lease holds after it was renewed
+    #[arg(long, value_name = "T", default_value = "15s")]
+    lease_duration: Span,
+    /// How often the lease is renewed or looked at
+    #[arg(long, value_name = "T", default_value = "2s")]
+    lease_retry: Span,
+    /// How often a provider is asked for its instances
+    #[arg(long, value_name = "T", default_value = "20s")]
+    instances_every: Span,
+    /// How long requests that are out are waited for in the end
+    #[arg(long, value_name = "T", default_value = "20s")]
+    grace: Span,
+    /// How log lines are written
+    #[arg(long, value_enum, default_value = "text")]
+    log_format: LogFormat,
+}
+
+/// Which cluster, as kubectl names it.
+#[derive(clap::Args)]
+pub(super) struct Cluster {
+    /// The kubeconfig [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The context in the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ballast run
+  ballast run --context staging --listen 127.0.0.1:8080
+  ballast run --namespace ballast --log-format json";
+
+pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
+    let place = Place { kubeconfig: args.cluster.kubeconfig.clone(), context: args.cluster.context.clone() };
+    let free = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+    let options = Options {
+        namespace: args.namespace.clone().unwrap_or_default(),
+        identity: args.identity.clone().unwrap_or_else(own_name),
+        lease: LeaseTimes { duration: duration(args.lease_duration), retry: duration(args.lease_retry) },
+        instances_every: duration(args.instances_every),
+        grace: duration(args.grace),
+    };
+    run::run(&place, options, args.listen.unwrap_or(free), args.log_format, screen)
+}
+
+fn duration(span: Span) -> Duration {
+    Duration::from_millis(span.as_millis().unsigned_abs())
+}
+
+/// In a pod its name is the name of the machine; elsewhere two processes of one machine must differ.
+fn own_name() -> String {
+    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{}-{}", machine.trim(), std::process::id())
+}

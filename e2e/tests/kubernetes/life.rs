@@ -1,0 +1,51 @@
+//! The life of a node: pods wait, it comes; it is idle, it goes.
+
+use anyhow::{Result, ensure};
+
+use crate::stage::Stage;
+
+#[test]
+fn pods_that_wait_get_nodes_and_idle_nodes_go() -> Result<()> {
+    let stage = Stage::set()?;
+    stage.cluster.apply(&stage.policies("Enforce"))?;
+    let ballast = stage.ballast("one")?;
+    // Three pods of two cores fit on two machines of four.
+    stage.deployment("web", 3, "2")?;
+    stage.settles("web", 3, 2, &ballast)?;
+    stage.deployment("web", 0, "2")?;
+    stage.settles("web", 0, 0, &ballast)
+}
+
+#[test]
+fn what_a_person_cordoned_stays_and_stays_cordoned() -> Result<()> {
+    let stage = Stage::set()?;
+    stage.cluster.apply(&stage.policies("Enforce"))?;
+    let ballast = stage.ballast("one")?;
+    stage.deployment("web", 4, "2")?;
+    stage.settles("web", 4, 2, &ballast)?;
+    let nodes = stage.cluster.get(&["nodes", "-o", "name"])?;
+    let node = nodes.lines().next().unwrap_or_default();
+    ensure!(stage.cluster.kubectl(&["cordon", node])?.success, "cannot cordon {node}");
+    stage.deployment("web", 0, "2")?;
+    stage.settles("web", 0, 1, &ballast)?;
+    let name = node.trim_start_matches("node/");
+    ensure!(stage.cordoned()? == [name], "{name} is not cordoned any more, or others are");
+    Ok(())
+}
+
+#[test]
+fn observe_and_recommend_change_nothing_but_what_is_ballasts_own() -> Result<()> {
+    let stage = Stage::set()?;
+    for mode in ["Observe", "Recommend"] {
+        stage.cluster.apply(&stage.policies(mode))?;
+        let ballast = stage.ballast(mode)?;
+        stage.deployment("web", 1, "2")?;
+        stage.cluster.wait("a plan", |_| Ok(ballast.log()?.contains("CreateInstance")))?;
+        ensure!(stage.cloud.machines().asked.is_empty(), "{mode}: the cloud was asked for something");
+        let leases = stage.cluster.get(&["leases", "-n", "ballast", "-o", "name"])?;
+        ensure!(leases.is_empty() == (mode == "Observe"), "{mode}: leases are {leases:?}");
+        let memory = stage.cluster.get(&["configmaps", "-n", "ballast", "-o", "name"])?;
+        ensure!(!memory.contains("ballast-ledger"), "{mode}: a ledger was written");
+    }
+    Ok(())
+}

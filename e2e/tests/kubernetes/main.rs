@@ -1,0 +1,9 @@
+//! `ballast run` against a real control plane: kube-apiserver, kube-scheduler and kube-controller-manager decide, kwok answers
+//! for the nodes, and a cloud of the test's own runs the machines.
+
+mod crashes;
+mod leaders;
+mod life;
+mod outages;
+mod requests;
+mod stage;

@@ -1,0 +1,116 @@
+//! What the tests of this suite have in common.
+
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use ballast_e2e::cloud::Cloud;
+use ballast_e2e::cluster::{Cluster, Daemon, Kwok};
+
+/// A cluster with a cloud and everything that Ballast needs but Ballast itself.
+pub(crate) struct Stage {
+    pub(crate) cluster: Cluster,
+    _kwok: Kwok,
+    pub(crate) cloud: Cloud,
+}
+
+impl Stage {
+    pub(crate) fn set() -> Result<Self> {
+        let cluster = Cluster::start()?;
+        let kwok = Kwok::start(&cluster)?;
+        let cloud = Cloud::start(&cluster, "4")?;
+        let definitions = Command::new(ballast()?).arg("crd").output().context("cannot run ballast crd")?;
+        cluster.apply(&String::from_utf8_lossy(&definitions.stdout))?;
+        cluster.wait("the kinds of ours", |cluster| Ok(cluster.kubectl(&["get", "vmpools"])?.success))?;
+        cluster.kubectl(&["create", "namespace", "ballast"])?;
+        Ok(Self { cluster, _kwok: kwok, cloud })
+    }
+
+    /// A policy, and a pool of machines with four cores that go when they have been idle for a moment.
+    pub(crate) fn policies(&self, mode: &str) -> String {
+        let cloud = self.cloud.address();
+        format!(
+            "apiVersion: ballast.dev/v1alpha1
+kind: ClusterPolicy
+metadata: {{name: cluster}}
+spec:
+  mode: {mode}
+  limits: {{nodes: 10, costPerHour: 100}}
+  allowedHosts: ['{cloud}']
+  removal:
+    perPool: {{share: '100%', window: 1m, unlimited: true}}
+    perCluster: {{share: '100%', window: 1m, unlimited: true}}
+---
+apiVersion: ballast.dev/v1alpha1
+kind: VmPool
+metadata: {{name: workers}}
+spec:
+  provider: {{kind: External, settings: {{endpoint: 'http://{cloud}'}}}}
+  members: {{namePrefix: workers-}}
+  template: {{allocatable: {{cpu: '4', memory: 16Gi, pods: '110'}}, labels: {{pool: workers}}}}
+  max: 5
+  price: {{perHour: 1}}
+  scaleDown: {{idleAfter: 2s, coolDown: 0s, payback: false}}
+  times: {{boot: 1s}}
+"
+        )
+    }
+
+    pub(crate) fn ballast(&self, name: &str) -> Result<Daemon> {
+        let mut command = Command::new(ballast()?);
+        command
+            .args(["run", "--namespace", "ballast", "--identity", name])
+            .args(["--lease-duration", "6s", "--lease-retry", "1s", "--instances-every", "1s"])
+            .arg("--kubeconfig")
+            .arg(self.cluster.kubeconfig("admin"))
+            .env("BALLAST_LOG", "debug,hyper=info,kube=info,tower=info,reqwest=info");
+        Daemon::start(name, command, self.cluster.path("").as_path())
+    }
+
+    pub(crate) fn deployment(&self, name: &str, replicas: u32, cpu: &str) -> Result<()> {
+        self.cluster.apply(&format!(
+            "apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+      containers: [{{name: c, image: none, resources: {{requests: {{cpu: '{cpu}', memory: 1Gi}}}}}}]
+"
+        ))
+    }
+
+    pub(crate) fn running(&self, app: &str) -> Result<usize> {
+        let label = format!("app={app}");
+        let pods = self.cluster.get(&[
+            "pods",
+            "-l",
+            &label,
+            "--field-selector=status.phase=Running",
+            "-o",
+            "name",
+        ])?;
+        Ok(pods.lines().count())
+    }
+
+    /// Waits until a number of pods runs and exactly these machines do; what Ballast said last is part of the error.
+    pub(crate) fn settles(&self, app: &str, pods: usize, machines: usize, ballast: &Daemon) -> Result<()> {
+        let what = format!("{pods} pods on {machines} machines");
+        let settled =
+            self.cluster.wait(&what, |_| Ok(self.running(app)? == pods && self.cloud.running() == machines));
+        settled.with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))
+    }
+
+    /// Names of nodes that are cordoned.
+    pub(crate) fn cordoned(&self) -> Result<Vec<String>> {
+        let path = "jsonpath={range .items[?(@.spec.unschedulable)]}{.metadata.name}{\"\\n\"}{end}";
+        Ok(self.cluster.get(&["nodes", "-o", path])?.lines().map(str::to_owned).collect())
+    }
+}
+
+pub(crate) fn ballast() -> Result<std::ffi::OsString> {
+    std::env::var_os("BALLAST_BIN")
+        .context("BALLAST_BIN is not set\n\nhint: run the suite by `cargo xtask test`")
+}
