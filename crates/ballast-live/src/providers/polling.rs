@@ -75,7 +75,7 @@ impl Look {
         loop {
             // What a list says is as old as the moment it was asked for.
             let taken_at = self.clock.now();
-            let outcome = self.providers.list(&self.pool).await.map(Body::Instances);
+            let outcome = self.providers.list(&self.pool).await.map(|list| Body::Instances(list.into()));
             if let Err(error) = &outcome {
                 tracing::warn!(pool = %self.pool, %error, "cannot see the instances of this pool");
             }
