@@ -148,7 +148,7 @@ fn a_node_is_read_with_its_guests_alone_and_by_the_identity_of_its_instance() ->
 #[test]
 fn the_ledger_is_written_by_one_alone() -> Result<()> {
     let desk = Desk::open()?;
-    let write = |version: u64, body: &str| Request::WriteLedger { version, body: body.to_owned() };
+    let write = |version: u64, body: &str| Request::WriteLedger { version, body: body.into() };
     assert_eq!(desk.send(&Request::ReadLedger), Reply::Ledger(None));
     assert_eq!(desk.send(&write(1, "a")), Reply::Done);
     assert_eq!(desk.send(&write(1, "a")), Reply::Done, "the same write again");
