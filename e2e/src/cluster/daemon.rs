@@ -73,7 +73,11 @@ impl Daemon {
     /// When it cannot be sent.
     pub fn signal(&self, signal: &str) -> Result<()> {
         let id = self.id().to_string();
-        Command::new("kill").args([&format!("-{signal}"), &id]).status().context("cannot run kill")?;
+        Command::new("kill")
+            .args([&format!("-{signal}"), &id])
+            .stderr(Stdio::null())
+            .status()
+            .context("cannot run kill")?;
         Ok(())
     }
 
