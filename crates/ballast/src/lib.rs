@@ -11,6 +11,6 @@ pub mod demo;
 pub mod gate;
 pub mod present;
 pub mod reference;
-pub mod set;
 #[cfg(feature = "live")]
 pub mod run;
+pub mod set;
