@@ -63,11 +63,19 @@ pub fn kubectl(name: Name, objects: &[Object]) -> Result<Imported, ScenarioError
     }
     spec.story = format!("{} nodes and {} pods of a real cluster, for a day", nodes.len(), pods.len());
     nodes.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+    let mut places: BTreeMap<&Name, Name> = BTreeMap::new();
     for node in nodes {
+        let name = &node.metadata.name;
         match pools.iter_mut().find(|pool| claims(pool, node)) {
-            Some(pool) if node.is_ready() => pool.running += 1,
+            Some(pool) if node.is_ready() => {
+                places.insert(name, format!("{}-{}", pool.name, pool.running).into());
+                pool.running += 1;
+            }
             Some(pool) => pool.stopped += 1,
-            None => spec.nodes.push(group_of(node)),
+            None => {
+                places.insert(name, name.clone());
+                spec.nodes.push(group_of(node));
+            }
         }
     }
     if pools.is_empty() {
@@ -77,17 +85,26 @@ pub fn kubectl(name: Name, objects: &[Object]) -> Result<Imported, ScenarioError
         .iter()
         .map(|(kind, count)| format!("{count} of kind {kind} play no part in a scenario"))
         .collect();
+    if pools.is_empty() {
+        notes.push(
+            "there is no VmPool among the documents, so nothing is started or stopped: add one".to_owned(),
+        );
+    }
     if !spec.budgets.is_empty() {
         notes.push("each disruption budget allows as many pods down as it allowed in the dump".to_owned());
     }
-    if pods.iter().any(|pod| !pod.node_name.is_empty()) {
-        notes.push("pods are placed anew: a scenario does not say which pod was on which node".to_owned());
+    let elsewhere =
+        pods.iter().filter(|pod| !pod.node_name.is_empty() && !places.contains_key(&pod.node_name)).count();
+    if elsewhere > 0 {
+        notes.push(format!(
+            "{elsewhere} pods are on nodes that are not in the dump or not ready, and are placed anew"
+        ));
     }
     let own_nodes: BTreeSet<&Name> = spec.nodes.iter().map(|group| &group.name).collect();
     let added = daemons_of(&pods, &spec.daemons, &own_nodes, &mut notes);
     spec.daemons.extend(added);
     spec.pools = pools;
-    spec.workloads = workloads_of(&pods);
+    spec.workloads = workloads_of(&pods, &places);
     let (protecting, idle): (Vec<Budget>, Vec<Budget>) =
         std::mem::take(&mut spec.budgets).into_iter().partition(|budget| spec.protects_some(budget));
     spec.budgets = protecting;
@@ -206,7 +223,9 @@ fn daemons_of(
 }
 
 /// Pods of one controller and one spec are one workload; daemons and pods of the kubelet come with their nodes.
-fn workloads_of(pods: &[&Pod]) -> Vec<Workload> {
+///
+/// What is on a node begins there, by the name that the node has in the scenario.
+fn workloads_of(pods: &[&Pod], places: &BTreeMap<&Name, Name>) -> Vec<Workload> {
     // What runs stands before what waits: it has its place already, and the scheduler takes what comes first.
     let mut groups: BTreeMap<(bool, Name, Name, usize), Workload> = BTreeMap::new();
     let mut specs: FxHashMap<(&PodSpec, Labels), usize> = FxHashMap::default();
@@ -218,12 +237,10 @@ fn workloads_of(pods: &[&Pod]) -> Vec<Workload> {
         let name = pod.metadata.controller().map_or(&pod.metadata.name, |owner| &owner.name);
         let waits = pod.node_name.is_empty() && pod.status.phase != Phase::Running;
         let key = (waits, pod.metadata.namespace.clone(), name.clone(), number);
-        match groups.get_mut(&key) {
-            Some(workload) => workload.members += 1,
-            None => {
-                let workload = workload_of(pod, &key, labels);
-                groups.insert(key, workload);
-            }
+        let workload = groups.entry(key).or_insert_with_key(|key| workload_of(pod, key, labels));
+        workload.members += 1;
+        if let Some(place) = places.get(&pod.node_name) {
+            *workload.runs_on.entry(place.clone()).or_default() += 1;
         }
     }
     let mut workloads: Vec<Workload> = groups.into_values().collect();
@@ -269,7 +286,8 @@ fn workload_of(
         requests: BTreeMap::new(),
         gpu_milli: None,
         gpu_models: Vec::new(),
-        members: 1,
+        members: 0,
+        runs_on: BTreeMap::new(),
         gang: false,
         sizes: Vec::new(),
         duration: None,
@@ -286,6 +304,7 @@ fn workload_of(
 mod tests {
     use super::*;
     use crate::simulation::Simulation;
+    use ballast_core::policy::Named;
     use serde_json::json;
 
     fn objects() -> Vec<Object> {
@@ -315,7 +334,13 @@ mod tests {
     #[test]
     fn a_dump_becomes_a_scenario_that_runs() {
         let Imported { scenario, notes } = kubectl("dump".into(), &objects()).expect("a good dump");
-        assert_eq!(notes, ["the DaemonSet shop/web-1 is not there and is taken from its pods"]);
+        assert_eq!(
+            notes,
+            [
+                "there is no VmPool among the documents, so nothing is started or stopped: add one",
+                "the DaemonSet shop/web-1 is not there and is taken from its pods",
+            ]
+        );
         assert_eq!(scenario.spec.story, "2 nodes and 3 pods of a real cluster, for a day");
         assert_eq!(scenario.spec.nodes.len(), 2);
         let [web] = &scenario.spec.workloads[..] else { panic!("one workload") };
@@ -378,6 +403,40 @@ mod tests {
         assert_eq!((etcd.requests["cpu"].milli(), etcd.requests["memory"].units()), (500, 2 << 30));
         assert_eq!(etcd.node_selector[HOSTNAME_LABEL], "n1".into());
         assert!(notes.iter().any(|note| note == "1 of kind PersistentVolume play no part in a scenario"));
-        assert!(notes.iter().any(|note| note.starts_with("pods are placed anew")), "{notes:?}");
+    }
+
+    #[test]
+    fn what_runs_in_a_dump_runs_there_from_the_start() {
+        let mut objects = objects();
+        let on = |node: &str, name: &str, labels: serde_json::Value| {
+            let Object::Pod(mut pod) = pod(name, "StatefulSet", "db", labels) else { panic!("a pod") };
+            pod.node_name = node.into();
+            Object::Pod(pod)
+        };
+        // A node of a pool, and a taint on another that came after its pods.
+        let pool = json!({"members": {"namePrefix": "n2"}, "provider": {"kind": "Test"}, "min": 0, "max": 3,
+            "template": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}});
+        let pool = serde_json::from_value(pool).expect("a pool");
+        objects.push(Object::VmPool(Named { name: "vm".into(), namespace: Name::default(), spec: pool }));
+        let Object::Node(first) = &mut objects[0] else { panic!("a node") };
+        let taint = json!([{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]);
+        first.spec.taints = serde_json::from_value(taint).expect("taints");
+        objects.extend([
+            on("n1", "db-0", json!({})),
+            on("n1", "db-1", json!({})),
+            on("n2", "db-2", json!({})),
+            on("gone", "db-3", json!({})),
+        ]);
+        let Imported { scenario, notes } = kubectl("dump".into(), &objects).expect("a good dump");
+        let db = scenario.spec.workloads.iter().find(|workload| &*workload.name == "db").expect("a set");
+        assert_eq!(db.runs_on, BTreeMap::from([("n1".into(), 2), ("vm-0".into(), 1)]));
+        assert!(notes.iter().any(|note| note.starts_with("1 pods are on nodes that are not in the dump")));
+        let mut simulation = Simulation::new(&scenario, 1);
+        simulation.step_until(scenario.spec.start + Span::from_secs(1));
+        let nodes = simulation.view().nodes;
+        let asked: BTreeMap<&str, i64> =
+            nodes.iter().map(|node| (&*node.name, node.usage.cpu_requested)).collect();
+        // The daemon and two pods that the taint would have kept away; and one of each set beside the daemon.
+        assert_eq!((asked["n1"], asked["vm-0"]), (1000 + 2 * 500, 1000 + 500 + 2000));
     }
 }

@@ -198,6 +198,7 @@ impl ScenarioSpec {
             check_name(told, &mut names, &path, &workload.name);
             check_arrivals(told, &format!("{path}.arrivals"), &workload.arrivals);
             check_members(told, &format!("{path}.members"), workload.members);
+            self.check_places(told, &format!("{path}.runsOn"), workload);
             check_share(told, &path, workload.gpu_milli);
             for (number, size) in workload.sizes.iter().enumerate() {
                 let path = format!("{path}.sizes[{number}]");
@@ -232,6 +233,33 @@ impl ScenarioSpec {
                 "write one of minAvailable, maxUnavailable and maxUnavailableShare",
             );
         }
+    }
+
+    /// Only what comes at the start can run from the start, on nodes that are there.
+    fn check_places(&self, told: &mut Complaints, path: &str, workload: &Workload) {
+        if workload.runs_on.is_empty() {
+            return;
+        }
+        let groups = self.nodes.iter().map(|group| (&group.name, group.count, group.count == 1));
+        let pools = self.pools.iter().map(|pool| (&pool.name, pool.running, false));
+        let places: Vec<(&Name, u32, bool)> = groups.chain(pools).collect();
+        for node in workload.runs_on.keys() {
+            let is_of = |(name, count, alone): &(&Name, u32, bool)| match node.strip_prefix(&***name) {
+                Some("") => *alone,
+                Some(number) => {
+                    let number = number.strip_prefix('-').and_then(|number| number.parse::<u32>().ok());
+                    !alone && number.is_some_and(|number| number < *count)
+                }
+                None => false,
+            };
+            let message = format!("there is no node `{node}` at the start");
+            told.require(places.iter().any(is_of), path, message);
+        }
+        let placed: u64 = workload.runs_on.values().map(|count| u64::from(*count)).sum();
+        let message = format!("{placed} pods are more than the {} members", workload.members);
+        told.require(placed <= u64::from(workload.members), path, message);
+        let first = workload.arrivals.at.first().copied().unwrap_or(workload.arrivals.from);
+        told.require(first == Span::ZERO, path, "only what comes at the start runs from the start");
     }
 
     fn check_fault(&self, told: &mut Complaints, path: &str, fault: &Fault) {

@@ -36,6 +36,10 @@ pub struct Workload {
     /// Pods of a job. Default 1.
     #[serde(default = "one")]
     pub members: u32,
+    /// Nodes on which pods of its first job run from the start, and how many on each: a node by its name, a machine of a pool
+    /// by the pool's name and its number, as in `plain-0`. The others wait for the scheduler. Default none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub runs_on: BTreeMap<Name, u32>,
     /// Whether the work of a job begins only when all its pods run, and stops while one is missing. Default false.
     #[serde(default)]
     pub gang: bool,

@@ -311,6 +311,7 @@ impl Builder {
             arrivals: workload.arrivals.clone(),
             duration: workload.duration,
             gang: workload.gang,
+            runs_on: workload.runs_on.clone(),
             sizes,
             dice: streams.stream("arrivals", &workload.name),
             came: 0,

@@ -1,5 +1,6 @@
 //! The life of pods and jobs: made, bound, started, at work, ended, evicted, lost, made anew.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ballast_core::kube::{Name, OwnerReference};
@@ -178,6 +179,28 @@ impl World {
             self.pod_lost(pod);
         }
         self.touch_pod(pod);
+    }
+
+    /// Binds pods of a job that has just come to the nodes on which they run already. Only room is asked for: a taint that
+    /// came later does not drive away what runs.
+    pub(crate) fn settle(&mut self, job: u32, runs_on: &BTreeMap<Name, u32>) {
+        let mut pods = self.jobs[job].pods.clone().into_iter();
+        let need = self.classes[self.jobs[job].class as usize].need;
+        for (name, &count) in runs_on {
+            let Some(&machine) = self.by_name.get(name) else { continue };
+            for _ in 0..count {
+                let class = &self.classes[self.jobs[job].class as usize];
+                let host = &self.machines[machine as usize];
+                let has_room = host.has_room(&self.kinds[host.kind as usize], &class.requests, &need);
+                if !has_room || !host.power.is_on() {
+                    break;
+                }
+                let Some(pod) = pods.next() else { return };
+                let device = if need.is_share() { need.tightest(host.devices.left()) } else { 0 };
+                self.dequeue(pod);
+                self.bind(pod, machine, device);
+            }
+        }
     }
 
     /// A pod's containers have started.

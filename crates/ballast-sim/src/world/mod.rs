@@ -31,6 +31,7 @@ pub(crate) use machine::{Kind, Machine, NONE, Power, Ready};
 pub(crate) use pod::{Life, Pod};
 pub(crate) use queue::Event;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rand::RngExt;
@@ -129,6 +130,8 @@ pub(crate) struct Source {
     arrivals: Arrivals,
     duration: Option<Distribution>,
     gang: bool,
+    /// Where pods of its first job run from the start.
+    runs_on: BTreeMap<Name, u32>,
     sizes: Vec<SourceSize>,
     dice: Stream,
     /// How often jobs came.
@@ -217,7 +220,9 @@ impl World {
             let name = format!("{}-{}", entry.name, entry.made).into();
             entry.made += 1;
             let gang = entry.gang;
-            self.make_job(NewJob { class, name, members, gang, work });
+            let runs_on = std::mem::take(&mut entry.runs_on);
+            let job = self.make_job(NewJob { class, name, members, gang, work });
+            self.settle(job, &runs_on);
         }
         self.plan_arrival(source);
     }
