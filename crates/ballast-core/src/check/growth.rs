@@ -8,7 +8,7 @@ use super::{fatal, is_launch, subject};
 use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{InstanceState, ObjectKind, Source};
-use crate::plan::{Plan, PromiseNote, Subject};
+use crate::plan::{Plan, PromiseNote, Subject, WaitingOn};
 use crate::resources::Resources;
 use crate::snapshot::{BaseState, Gang, PoolEntry, Snapshot};
 use crate::units::{Money, Quantity};
@@ -102,8 +102,10 @@ fn whole(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNote>) {
         return;
     }
     let mut without_place: BTreeSet<(&Name, &Name)> = BTreeSet::new();
-    for infeasible in &plan.report.infeasible {
-        if let Subject::Pods { namespace, name, .. } = &infeasible.subject {
+    let put_off = plan.report.waiting.iter().filter(|wait| matches!(wait.on, WaitingOn::Growth { .. }));
+    let left = plan.report.infeasible.iter().map(|left| &left.subject);
+    for subject in left.chain(put_off.map(|wait| &wait.subject)) {
+        if let Subject::Pods { namespace, name, .. } = subject {
             without_place.insert((namespace, name));
         }
     }

@@ -167,6 +167,13 @@ pub enum Subject {
     },
 }
 
+impl Subject {
+    /// How many pods it is: one where it is not counted in pods.
+    pub fn pods(&self) -> u32 {
+        if let Self::Pods { count, .. } = self { *count } else { 1 }
+    }
+}
+
 /// Why nothing is done about a subject, deliberately.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all_fields = "camelCase")]
@@ -493,6 +500,16 @@ pub enum WaitingOn {
         count: u32,
         /// The pool.
         pool: Name,
+    },
+    /// Its turn: as many nodes are starting as the growth budget allows at once.
+    Growth {
+        /// How many of them wait for it.
+        count: u32,
+        /// The pool that may start more then.
+        pool: Name,
+        /// When the first of what is starting should be ready, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ready_at: Option<Time>,
     },
     /// The other members of its gang.
     Gang {

@@ -73,6 +73,20 @@ pub struct Waiting {
     pub on: WaitingOn,
 }
 
+impl Waiting {
+    /// How many pods wait for it.
+    pub fn pods(&self) -> u32 {
+        match self.on {
+            WaitingOn::Scheduler { count }
+            | WaitingOn::Starting { count, .. }
+            | WaitingOn::Planned { count, .. }
+            | WaitingOn::Growth { count, .. } => count,
+            WaitingOn::Drain { pods } | WaitingOn::Completion { pods } => pods,
+            WaitingOn::Gang { .. } | WaitingOn::SchedulingGate => self.subject.pods(),
+        }
+    }
+}
+
 /// What no option can serve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -193,11 +193,16 @@ impl Words for WaitingOn {
                 format!("{} on nodes that are there; the scheduler will place them", fit(*count))
             }
             Self::Starting { count, pool, ready_at } => {
-                let ready = match ready_at.since(now) {
-                    span if span < Span::from_secs(1) => "should be ready any moment".to_owned(),
-                    span => format!("should be ready in {}", span.rounded()),
-                };
-                format!("{} on nodes of {pool} that are starting and {ready}", fit(*count))
+                let ready = ready(*ready_at, now);
+                format!("{} on nodes of {pool} that are starting and should be ready {ready}", fit(*count))
+            }
+            Self::Growth { count, pool, ready_at } => {
+                let first = ready_at.map(|at| format!(": the first should be ready {}", ready(at, now)));
+                let first = first.unwrap_or_default();
+                let waits = if *count == 1 { "1 waits" } else { &format!("{count} wait") };
+                format!(
+                    "{waits} for nodes of {pool} that start as those under way become ready, as the growth budget demands{first}"
+                )
             }
             Self::Planned { count, pool } => {
                 format!("{} on nodes of {pool} that this plan starts", fit(*count))
@@ -209,6 +214,13 @@ impl Words for WaitingOn {
             }
             Self::SchedulingGate => "a scheduling gate that somebody else opens".to_owned(),
         }
+    }
+}
+
+fn ready(at: Time, now: Time) -> String {
+    match at.since(now) {
+        span if span < Span::from_secs(1) => "any moment".to_owned(),
+        span => format!("in {}", span.rounded()),
     }
 }
 

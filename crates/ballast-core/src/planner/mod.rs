@@ -98,7 +98,7 @@ pub fn plan_with(
     }
     report.waiting = said.waiting.clone();
     report.skipped = placed.skipped.clone();
-    report.infeasible = placed.infeasible.clone();
+    report.infeasible = said.infeasible.clone();
     let unknown = (!said.launches.is_empty()).then(|| say::unknown_daemons(snapshot, now)).flatten();
     report.unmodelled = said.unmodelled.iter().cloned().chain(unknown).collect();
     removals.idle_since.extend(nodeless);

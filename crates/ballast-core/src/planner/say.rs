@@ -7,7 +7,9 @@ use super::place::Placed;
 use crate::grant::{Bins, Capacity, Grant, Need, NewBin, Place, Placement, Tier};
 use crate::kube::Name;
 use crate::observation::{ObjectKind, Source};
-use crate::plan::{Action, Limit, Shared, SkipReason, Unmodelled, Waiting, WaitingOn};
+use crate::plan::{
+    Action, Infeasible, Limit, PoolVerdict, Shared, SkipReason, Unmodelled, Waiting, WaitingOn,
+};
 use crate::scalers::nodes::NodeWishes;
 use crate::snapshot::Snapshot;
 use crate::units::Time;
@@ -17,6 +19,8 @@ use crate::units::Time;
 pub(super) struct Said {
     pub(super) grants: Shared<Grant>,
     pub(super) waiting: Shared<Waiting>,
+    /// What no option can serve, and no growth either that is only put off.
+    pub(super) infeasible: Shared<Infeasible>,
     pub(super) unmodelled: Vec<Unmodelled>,
     pub(super) launches: Shared<Action>,
     /// The limit that keeps each pool from growing further, where more is asked of it.
@@ -37,10 +41,12 @@ impl Said {
         let loads = Loads::new(bins, wishes.wishes.len());
         let mut all = wishes.waiting.clone();
         waiting(bins, &loads, needs, &placed.placements, wishes, &mut all);
+        let infeasible = put_off(bins, rising, placed, &mut all);
         let limits = limits_of(placed);
         Self {
             grants: Shared::from(grants(bins, &loads, needs, &placed.placements, wishes)),
             waiting: Shared::from(all),
+            infeasible,
             unmodelled: unmodelled(bins.snapshot),
             launches: Shared::from(actions::launches(bins, rising, wishes, &limits, numbering)),
             limits,
@@ -179,6 +185,28 @@ fn waiting(
             });
         }
     }
+}
+
+/// Says of needs that only the growth budget keeps from being served that they wait for their turn; returns those that have
+/// nothing to wait for.
+fn put_off(bins: &Bins<'_>, rising: usize, placed: &Placed, all: &mut Vec<Waiting>) -> Shared<Infeasible> {
+    let is_turn = |verdict: &&PoolVerdict| verdict.reason == SkipReason::AtLimit { limit: Limit::Growth };
+    let turn = |left: &Infeasible| left.pools.iter().find(is_turn).map(|verdict| verdict.pool.clone());
+    if !placed.infeasible.iter().any(|left| turn(left).is_some()) {
+        return placed.infeasible.clone();
+    }
+    let ready_at = bins.trial.new[..rising].iter().filter_map(|bin| bin.ready_at).min();
+    let mut unserved = Vec::new();
+    for left in placed.infeasible.iter() {
+        match turn(left) {
+            None => unserved.push(left.clone()),
+            Some(pool) => {
+                let on = WaitingOn::Growth { count: left.subject.pods(), pool, ready_at };
+                all.push(Waiting { subject: left.subject.clone(), on });
+            }
+        }
+    }
+    Shared::from(unserved)
 }
 
 /// Names what the model does not know.

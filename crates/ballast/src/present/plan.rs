@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ballast_core::plan::{Action, ActionKind, Plan, Report, Step, TargetKind, Words};
+use ballast_core::plan::{Action, ActionKind, Plan, Report, Step, TargetKind, Waiting, Words};
 use ballast_core::units::Time;
 
 use super::figures;
@@ -157,12 +157,14 @@ fn closing(plan: &Plan) -> String {
     if parts.is_empty() {
         parts.push("Nothing to change".to_owned());
     }
-    let others = [
-        (plan.report.waiting.len(), "waiting"),
-        (plan.report.infeasible.len(), "that cannot be served"),
-        (plan.report.holds.len(), "held"),
-    ];
-    parts.extend(others.iter().filter(|part| part.0 > 0).map(|(count, what)| format!("{count} {what}")));
+    let waiting: u32 = plan.report.waiting.iter().map(Waiting::pods).sum();
+    let unserved: u32 = plan.report.infeasible.iter().map(|left| left.subject.pods()).sum();
+    let others = [(waiting, "waiting"), (unserved, "that cannot be served")];
+    let pods = |(count, what): &(u32, &str)| format!("{} {what}", figures::plural(*count, "pod"));
+    parts.extend(others.iter().filter(|part| part.0 > 0).map(pods));
+    if !plan.report.holds.is_empty() {
+        parts.push(format!("{} held", plan.report.holds.len()));
+    }
     if let Some(next) = plan.report.next_look {
         parts.push(format!("looks again {}", figures::ahead(next, plan.now)));
     }

@@ -1,6 +1,6 @@
 //! What comes first when somebody asks why something waits: the state of it in a few words, and what would help.
 
-use ballast_core::plan::{Infeasible, Limit, SkipReason, WaitingOn};
+use ballast_core::plan::{Infeasible, SkipReason, WaitingOn};
 use ballast_core::view::{PendingView, View};
 
 /// The state of something that waits.
@@ -88,6 +88,8 @@ pub fn verdict(pending: &PendingView) -> Verdict {
         (Mood::Same, "Gated by someone else")
     } else if has(|on| matches!(on, WaitingOn::Gang { .. })) {
         (Mood::Same, "Waits for its gang")
+    } else if has(|on| matches!(on, WaitingOn::Growth { .. })) {
+        (Mood::Same, "Its turn comes: as much is starting as may start at once")
     } else if has(|on| matches!(on, WaitingOn::Planned { .. })) {
         (Mood::Good, "Nodes are being started for it")
     } else if has(|on| matches!(on, WaitingOn::Starting { .. })) {
@@ -102,9 +104,7 @@ pub fn verdict(pending: &PendingView) -> Verdict {
 
 /// What nothing serves now: whether that may pass by itself, whether a limit stands in the way, or whether nothing ever could.
 fn refused(infeasible: &Infeasible) -> Verdict {
-    let (mood, words) = if has(infeasible, is_growth) {
-        (Mood::Same, "Its turn comes: as much is starting as may start at once")
-    } else if has(infeasible, is_limit) {
+    let (mood, words) = if has(infeasible, is_limit) {
         (Mood::Bad, "A limit stands in the way")
     } else if has(infeasible, is_back_off) {
         (Mood::Bad, "The cloud has none to give, or refuses")
@@ -120,9 +120,7 @@ fn refused(infeasible: &Infeasible) -> Verdict {
 
 /// What a person could do about it; nothing where it passes by itself.
 pub fn remedy(infeasible: &Infeasible) -> Option<&'static str> {
-    if has(infeasible, is_growth) {
-        None
-    } else if has(infeasible, is_limit) {
+    if has(infeasible, is_limit) {
         Some("raise the limit that is named below, or wait until something else ends")
     } else if has(infeasible, is_back_off) {
         Some("wait for the next try, or add a pool of another type or zone")
@@ -144,10 +142,6 @@ fn has(infeasible: &Infeasible, wanted: fn(&SkipReason) -> bool) -> bool {
 fn is_unfit(infeasible: &Infeasible) -> bool {
     let unfit = |reason: &SkipReason| matches!(reason, SkipReason::DoesNotFit { .. });
     !infeasible.pools.is_empty() && infeasible.pools.iter().all(|verdict| unfit(&verdict.reason))
-}
-
-fn is_growth(reason: &SkipReason) -> bool {
-    matches!(reason, SkipReason::AtLimit { limit: Limit::Growth })
 }
 
 fn is_limit(reason: &SkipReason) -> bool {

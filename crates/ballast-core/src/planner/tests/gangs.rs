@@ -38,8 +38,10 @@ fn the_growth_budget_counts_a_gang_whole() {
     let plan = checked(&mut cluster);
     assert_eq!(made(&plan, "cpu"), 8, "the gang whole, and nothing besides until it is up");
     assert!(plan.actions.iter().all(|action| &*action.gang == "default/train"));
-    let reason = &plan.report.infeasible[0].pools[0].reason;
-    assert_eq!(*reason, SkipReason::AtLimit { limit: Limit::Growth });
+    // It waits for its turn, which is not to be refused.
+    let turn = WaitingOn::Growth { count: 1, pool: "cpu".into(), ready_at: None };
+    assert!(plan.report.waiting.iter().any(|wait| wait.on == turn && wait.pods() == 1));
+    assert!(plan.report.infeasible.is_empty());
 }
 
 #[test]
