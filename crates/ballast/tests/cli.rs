@@ -25,6 +25,14 @@ For more information, try '--help'.
 }
 
 #[test]
+fn help_of_a_command_is_had_both_ways() {
+    let told = |args: &[&str]| ballast(args).output().unwrap().stdout;
+    let asked = told(&["simulate", "--help"]);
+    assert!(!asked.is_empty());
+    assert_eq!(told(&["help", "simulate"]), asked);
+}
+
+#[test]
 fn an_unknown_option_is_an_error_not_exit_code_two() {
     ballast(&["completions", "--nonsense"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
 error: unexpected argument '--nonsense' found

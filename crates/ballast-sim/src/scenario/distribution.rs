@@ -46,21 +46,30 @@ pub enum Distribution {
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "DrawnDuration"))]
 enum Written {
+    /// Memoryless: most are short, some are long.
     Exponential {
+        /// the mean
         mean: Span,
+        /// longer ones are cut off here; by default nowhere
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<Span>,
     },
+    /// Its logarithm is normal: a typical length and a long tail.
     Lognormal {
+        /// half are shorter, half longer
         median: Span,
+        /// the spread of the logarithm, from 0 to 5: 0.2 is narrow, 1.5 very wide
         sigma: f64,
+        /// longer ones are cut off here; by default nowhere
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<Span>,
     },
+    /// Each equally likely.
     Uniform {
+        /// from here
         least: Span,
+        /// to here
         most: Span,
     },
 }
@@ -147,9 +156,15 @@ impl schemars::JsonSchema for Distribution {
         "Distribution".into()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let fixed = generator.subschema_for::<Span>();
-        let written = generator.subschema_for::<Written>();
-        schemars::json_schema!({"anyOf": [fixed, written]})
+        let fixed = schemars::json_schema!({
+            "description": "Always the same.", "allOf": [generator.subschema_for::<Span>()],
+        });
+        let mut schema = Written::json_schema(generator);
+        if let Some(options) = schema.get_mut("oneOf").and_then(|options| options.as_array_mut()) {
+            options.insert(0, fixed.to_value());
+        }
+        schema.insert("description".to_owned(), "A length of time that is drawn.".into());
+        schema
     }
 }
 

@@ -42,7 +42,7 @@ Exit codes: 0 done, nothing to change · 1 any error · 2 `plan`: something woul
 /// Keeps an ML and data cluster the right size: one plan for all of it, with its reasons.
 #[derive(Parser)]
 #[command(name = "ballast", version, styles = STYLES, after_help = CODES, max_term_width = 100)]
-#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(arg_required_else_help = true)]
 pub struct Cli {
     /// When to use colours; NO_COLOR is honoured
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global options")]

@@ -21,7 +21,9 @@ fn describe(page: &mut String, command: &Command, parents: &str) {
     let help = command.clone().bin_name(&name).term_width(100).render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
-    for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
+    // `help` only repeats what stands here.
+    let is_told = |part: &&Command| !part.is_hide_set() && part.get_name() != "help";
+    for part in command.get_subcommands().filter(is_told) {
         describe(page, part, &format!("{name} "));
     }
 }

@@ -90,7 +90,7 @@ impl Writer<'_> {
         let others: Vec<(String, String)> = fields
             .iter()
             .filter(|(_, field)| !is_tag(field))
-            .map(|(name, field)| (name.clone(), self.kind(field)))
+            .map(|(name, field)| (name.clone(), self.parts(field)))
             .collect();
         match (tag, &others[..]) {
             (Some((_, tag)), others) => {
@@ -105,6 +105,16 @@ impl Writer<'_> {
                 (fields.join(", "), String::new())
             }
         }
+    }
+
+    /// The fields of a map that has no section of its own, else what it is.
+    fn parts(&mut self, schema: &Value) -> String {
+        let Some(fields) = schema["properties"].as_object() else { return self.kind(schema) };
+        let part = |(name, field): (&String, &Value)| {
+            let words = field["description"].as_str().map(|words| format!(" ({})", one_line(words)));
+            format!("`{name}`: {}{}", self.kind(field), words.unwrap_or_default())
+        };
+        fields.iter().map(part).collect::<Vec<_>>().join(", ")
     }
 
     /// What may be written there, in words, with a link where it has a section of its own.
@@ -204,7 +214,10 @@ mod tests {
             },
             "$defs": {
                 "Mode": {"description": "How far.", "oneOf": [{"const": "Observe", "type": "string", "description": "Looks."}]},
-                "Why": {"oneOf": [{"type": "object", "properties": {"code": {"const": "Late"}, "by": {"type": "integer"}}}]}
+                "Why": {"oneOf": [
+                    {"type": "object", "properties": {"code": {"const": "Late"}, "by": {"type": "integer"}}},
+                    {"type": "object", "properties": {"drawn": {"type": "object",
+                        "properties": {"mean": {"type": "integer", "description": "the mean"}}}}}]}
             }
         });
         assert_eq!(
@@ -215,7 +228,8 @@ mod tests {
              | `share` | string | `\"10%\"` |  |\n\
              | `why` | list of [Why](#why) |  |  |\n\
              \n### Mode\n\nHow far.\n\n| one of | with | meaning |\n|---|---|---|\n| `Observe` |  | Looks. |\n\
-             \n### Why\n\n| one of | with | meaning |\n|---|---|---|\n| `Late` | `by`: whole number |  |\n"
+             \n### Why\n\n| one of | with | meaning |\n|---|---|---|\n| `Late` | `by`: whole number |  |\n\
+             | `drawn` | `mean`: whole number (the mean) |  |\n"
         );
     }
 }
