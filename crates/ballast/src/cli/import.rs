@@ -41,7 +41,9 @@ struct Openb {
 const OPENB: &str = "\
 Examples:
   ballast import openb openb_node_list_all_node.csv openb_pod_list_default.csv --to openb.yaml
-  ballast simulate openb.yaml --until 2d";
+  ballast simulate openb.yaml --until 2d
+
+The files are in cluster-trace-gpu-v2023/csv of https://github.com/alibaba/clusterdata";
 
 /// What `kubectl get` printed: nodes, pods, disruption budgets, pools.
 #[derive(clap::Args)]
