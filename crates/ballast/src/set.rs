@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use ballast_core::documents::{File, whole};
+use ballast_core::documents::{File, Place, Problem, Snippet, nearest, whole};
 use serde_json::Value;
 
 /// One change.
@@ -47,7 +47,11 @@ impl FromStr for Set {
             "clusterpolicy" => Kind::ClusterPolicy,
             "vmpool" | "pool" => Kind::VmPool,
             "workload" => Kind::Workload,
-            _ => return Err(format!("`{kind}` is not Scenario, ClusterPolicy, VmPool or Workload")),
+            _ => {
+                let kinds = ["Scenario", "ClusterPolicy", "VmPool", "Workload"];
+                let meant = did_you_mean(kind, kinds);
+                return Err(format!("`{kind}` is not Scenario, ClusterPolicy, VmPool or Workload{meant}"));
+            }
         };
         let (name, path) = rest.split_once('.').ok_or_else(|| format!("there is no path: {FORM}"))?;
         let file = File { name: "--set".to_owned(), bytes: value.as_bytes().to_vec() };
@@ -91,6 +95,23 @@ impl Set {
     /// The change as it was written.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The path within what it names.
+    fn path_text(&self) -> &str {
+        let place = self.text.split_once('=').map_or("", |(place, _)| place);
+        place.split_once('.').map_or("", |(_, path)| path)
+    }
+
+    /// Puts a problem of what changes led to where it was written: to the last change of that field, else to the last of all.
+    pub fn blame(sets: &[&Self], problem: &mut Problem) {
+        let path = problem.path.to_string();
+        let of_field = sets.iter().rfind(|set| path.contains(set.path_text()));
+        let Some(set) = of_field.or(sets.last()) else { return };
+        let field = set.path_text();
+        let before = set.text.find(field).map_or(0, |at| set.text[..at].chars().count());
+        problem.place = Place { file: "--set".into(), line: 1, column: before as u32 + 1 };
+        problem.snippet = Some(Snippet { text: set.text.clone(), before, width: field.chars().count() });
     }
 
     /// Whether it speaks of this scenario: one that names none speaks of all.
@@ -149,10 +170,18 @@ impl Set {
             spec[list].as_array_mut().into_iter().flatten().find(|one| one["name"] == self.name.as_str());
         let found = found.ok_or_else(|| match names.is_empty() {
             true => format!("the scenario has no {list}"),
-            false => format!("there is no `{}` among its {list}: {}", self.name, names.join(", ")),
+            false => {
+                let meant = did_you_mean(&self.name, names.iter().map(String::as_str));
+                format!("there is no `{}` among its {list}: {}{meant}", self.name, names.join(", "))
+            }
         })?;
         Ok(if self.kind == Kind::VmPool { &mut found["spec"] } else { found })
     }
+}
+
+/// What was probably meant, behind a complaint.
+fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, known).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
 }
 
 fn names(list: &Value) -> Vec<String> {
@@ -210,7 +239,8 @@ mod tests {
             ("VmPool/gpu=10", "there is no path"),
             ("VmPool/gpu.=10", "there is no path"),
             ("Pod/gpu.max=10", "`Pod` is not Scenario"),
-            ("VmPool/cpu.max=10", "there is no `cpu` among its pools: gpu"),
+            ("VmPol/gpu.max=10", "VmPool or Workload; did you mean `VmPool`?"),
+            ("VmPool/gpus.max=10", "there is no `gpus` among its pools: gpu; did you mean `gpu`?"),
             ("VmPool/gpu.template.zones[7]=b", "beyond the end: there are 1"),
             ("VmPool/gpu.template.zones[x]=b", "neither a number"),
             ("VmPool/gpu.max.deeper=1", "there are no fields where `deeper` should be"),

@@ -309,6 +309,10 @@ fn a_field_can_be_set() {
     for (set, code) in [("VmPool/gpu.max=1", 1), ("VmPool/plain.maxx=1", 1), ("Scenario/other.until=1h", 1)] {
         simulate(&[SMALL, "--set", set]).assert().code(code).stdout_eq(str![]);
     }
+    simulate(&[SMALL, "--set", "VmPool/plain.min=1", "--set", "VmPool/plain.maxx=1"])
+        .assert()
+        .code(1)
+        .stderr_eq(str![]);
     simulate(&[SMALL, "--set", "VmPool/gpu.max=1"]).assert().code(1).stderr_eq(str![[r#"
 error: cannot set `VmPool/gpu.max=1`: there is no `gpu` among its pools: plain
 

@@ -18,12 +18,23 @@ pub(super) fn refused(problems: &Problems) -> Failure {
     Failure::told(problems.to_string())
 }
 
-/// A scenario, checked by the simulator, whose complaints get the places of the document.
+/// A scenario as it is written, checked by the simulator, whose complaints get the places of the document.
 pub(super) fn scenario(placed: &Placed<documents::Scenario>) -> Result<Scenario, Problems> {
+    checked(placed, |spec| spec.check().into_iter().chain(spec.check_story()).collect())
+}
+
+/// A scenario that can be run, although parts of it may lead nowhere.
+pub(super) fn runnable(placed: &Placed<documents::Scenario>) -> Result<Scenario, Problems> {
+    checked(placed, ScenarioSpec::check)
+}
+
+fn checked(
+    placed: &Placed<documents::Scenario>,
+    check: impl Fn(&ScenarioSpec) -> Vec<Complaint>,
+) -> Result<Scenario, Problems> {
     let documents::Scenario { name, spec: part } = &placed.value;
     let spec: ScenarioSpec = part.read()?;
-    let complaints = spec.check().into_iter().chain(spec.check_story());
-    let list: Vec<_> = complaints.map(|complaint| part.problem(finding(complaint))).collect();
+    let list: Vec<_> = check(&spec).into_iter().map(|complaint| part.problem(finding(complaint))).collect();
     if list.is_empty() {
         Ok(Scenario { name: name.clone(), spec })
     } else {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ballast_core::documents::{self, File, Problems};
 use ballast_core::policy::Mode;
 use ballast_core::units::Span;
 use ballast_sim::scenario::{Controller, Scenario, ScenarioPool};
@@ -85,17 +86,27 @@ pub(super) fn load(
 
 /// The scenario with what `--set` changes.
 fn changed<'s>(scenario: Scenario, sets: impl Iterator<Item = &'s Set>) -> Result<Scenario> {
-    let mut sets = sets.filter(|set| set.is_for(&scenario.name)).peekable();
-    if sets.peek().is_none() {
+    let sets: Vec<&Set> = sets.filter(|set| set.is_for(&scenario.name)).collect();
+    if sets.is_empty() {
         return Ok(scenario);
     }
     let mut document = scenario.to_value();
-    for set in sets {
+    for set in &sets {
         let applied = set.apply(&mut document);
         applied.map_err(|why| Failure::new(format!("cannot set `{}`: {why}", set.text())))?;
     }
-    Scenario::from_value(document)
-        .doing(|| format!("{} is no scenario any more after `--set`", scenario.name))
+    read(&document).map_err(|mut problems| {
+        problems.list.iter_mut().for_each(|problem| Set::blame(&sets, problem));
+        load::refused(&problems)
+    })
+}
+
+/// A scenario from its document, with complaints such as those about files.
+fn read(document: &serde_json::Value) -> std::result::Result<Scenario, Problems> {
+    let file = File { name: "--set".to_owned(), bytes: document.to_string().into_bytes() };
+    let documents = documents::load(&[file])?;
+    let placed = documents.scenarios.first().ok_or(Problems { list: Vec::new(), more: false })?;
+    load::runnable(placed)
 }
 
 /// The scenario with what the files hold that it names.
