@@ -487,3 +487,19 @@ For more information, try '--help'.
 
 "#]]);
 }
+
+#[test]
+fn one_slip_in_a_distribution_or_a_range_is_one_problem() {
+    let scenario = "\
+apiVersion: ballast.dev/v1alpha1
+kind: Scenario
+metadata: {name: day}
+spec:
+  until: 1d
+  workloads:
+    - {name: a, requests: {cpu: 1}, duration: {exponential: {men: 1h}}}
+    - {name: b, requests: {cpu: 1}, duration: {exponetial: {mean: 1h}}}
+  expect: {unserved: [1, 2, 3], cpuUtilisation: [a, 90%]}
+";
+    ballast(&["check", "-"]).stdin(scenario).assert().code(1).stdout_eq(str![]).stderr_eq(str![]);
+}

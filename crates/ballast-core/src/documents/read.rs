@@ -14,6 +14,7 @@ use serde::forward_to_deserialize_any;
 
 use super::printable;
 use super::problem::PROBLEMS_MAX;
+use super::suggest::nearest;
 use super::tree::{Entry, Node, Segment, Value};
 
 /// Why a value could not be read, and the path to it.
@@ -77,15 +78,27 @@ pub(crate) fn read<T: DeserializeOwned>(
     }
 }
 
-/// Whether a field is missing only because it was cut out after a complaint.
+/// Whether something is wrong only because a part of it was cut out after a complaint.
 fn follows_from_cut(node: &Node<'_>, path: &[Segment], what: &What) -> bool {
-    let What::Missing(field) = what else { return false };
     let found = path.iter().try_fold(node, |node, segment| match (segment, &node.value) {
         (Segment::Key(key), _) => node.get(key),
         (Segment::Index(index), Value::List(nodes)) => nodes.get(*index),
         _ => None,
     });
-    found.and_then(|node| node.get(field)).is_some_and(|node| node.value == Value::Cut)
+    let Some(found) = found else { return false };
+    let is_cut = |node: &Node<'_>| node.value == Value::Cut;
+    match (what, &found.value) {
+        // A field is also missing where it was there under a name that is almost its own.
+        (What::Missing(field), Value::Map(entries)) => {
+            let meant = |entry: &Entry<'_>| &*entry.key == *field || nearest(&entry.key, [*field]).is_some();
+            entries.iter().any(|entry| is_cut(&entry.node) && meant(entry))
+        }
+        (What::Type { .. } | What::Said(_), Value::Map(entries)) => {
+            entries.iter().any(|entry| is_cut(&entry.node))
+        }
+        (What::Type { .. } | What::Said(_), Value::List(nodes)) => nodes.iter().any(is_cut),
+        _ => false,
+    }
 }
 
 impl ReadError {
@@ -178,7 +191,10 @@ fn expected_in_words(expected: &str) -> String {
         "i32" => whole_numbers(i32::MIN.into(), i32::MAX.into()),
         "i64" => "a whole number".into(),
         _ if expected.starts_with("struct ") => "a mapping of fields".into(),
-        _ => expected.to_owned(),
+        _ => match expected.strip_prefix("an array of length ") {
+            Some(length) => format!("a list of {length}"),
+            None => expected.to_owned(),
+        },
     }
 }
 
@@ -239,6 +255,18 @@ impl<'de> Deserializer<'de> for At<'de, '_> {
         }
     }
 
+    /// A list of a fixed length has that length: what stands beyond would be lost in silence.
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ReadError> {
+        match &self.node.value {
+            Value::List(nodes) if nodes.len() != length => Err(ReadError::new(What::Type {
+                found: format!("a list of {}", nodes.len()),
+                expected: format!("a list of {length}"),
+                wants_quotes: false,
+            })),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -272,7 +300,7 @@ impl<'de> Deserializer<'de> for At<'de, '_> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq
         tuple_struct map identifier
     }
 }

@@ -88,7 +88,7 @@ impl FromStr for Amount {
         let digits =
             text.find(|letter: char| letter.is_ascii_alphabetic() || letter == '%').unwrap_or(text.len());
         let (number, unit) = text.split_at(digits);
-        let value: f64 = number.parse().map_err(|_| AmountError::Number(number.to_owned()))?;
+        let value: f64 = number.parse().map_err(|_| AmountError::Number(text.to_owned()))?;
         if unit == "%" {
             return Ok(Self { value: value / 100.0, unit: Some(Unit::Share) });
         }
