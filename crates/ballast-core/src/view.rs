@@ -125,6 +125,15 @@ pub struct NodeView {
     pub kept_because: Option<String>,
 }
 
+impl NodeView {
+    /// Where it stands among the others: by pool, then by name, and by the number at its end, so that 2 comes before 18.
+    pub fn rank(&self) -> (&str, &str, u64, &str) {
+        let stem = self.name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        // A number beyond all bounds is no number that anybody counts by.
+        (&self.pool, stem, self.name[stem.len()..].parse().unwrap_or(u64::MAX), &self.name)
+    }
+}
+
 /// Where a machine is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NodeState {

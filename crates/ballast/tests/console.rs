@@ -70,6 +70,25 @@ fn a_node_says_why_it_is_kept_and_a_pool_lists_its_nodes() {
 }
 
 #[test]
+fn no_link_leads_nowhere_also_not_to_a_machine_that_never_came() {
+    let mut view = cluster::busy();
+    let mut never = view.actions[0].clone();
+    never.target.name = "never-came".into();
+    view.actions.push(never);
+    let feed = feed(view);
+    for page in ["/", "/plan", "/pending"] {
+        let (_, html) = get(&feed, page);
+        let links: Vec<&str> =
+            html.split(" href=\"/").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert!(links.len() > 5, "{page}");
+        for link in links {
+            assert_eq!(get(&feed, &format!("/{link}")).0.status(), StatusCode::OK, "{page}: /{link}");
+        }
+    }
+    assert!(get(&feed, "/nodes/never-came").1.contains("Planned"));
+}
+
+#[test]
 fn what_is_gone_says_so_and_stays_a_page() {
     let feed = feed(cluster::busy());
     for (path, words) in [

@@ -16,7 +16,7 @@ pub(super) fn truth(world: &World, spec: &ScenarioSpec) -> View {
         .filter(|machine| machine.power != Power::Gone)
         .map(|machine| node_view(world, machine))
         .collect();
-    nodes.sort_by(|a, b| (&a.pool, &a.name).cmp(&(&b.pool, &b.name)));
+    nodes.sort_by(|a, b| a.rank().cmp(&b.rank()));
     let unmanaged = world.machines.iter().map(|machine| &world.kinds[machine.kind as usize]);
     let unmanaged: Money = unmanaged.filter(|kind| kind.pool == NONE).map(|kind| kind.per_hour).sum();
     View {

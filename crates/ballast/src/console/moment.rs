@@ -32,6 +32,16 @@ pub enum What {
     },
 }
 
+impl Moment {
+    /// The name of the node that it is about.
+    pub fn node(&self) -> &str {
+        match &self.what {
+            What::Decided(action) => &action.target.name,
+            What::Ended { node, .. } => node,
+        }
+    }
+}
+
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {

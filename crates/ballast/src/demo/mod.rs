@@ -6,7 +6,7 @@
 
 mod show;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -78,7 +78,14 @@ impl Demo {
         let server = tokio::spawn(console::serve(listener, feed.clone()));
         // Before anything is shown: who sees the address may press Ctrl-C.
         let mut interrupts = signal(SignalKind::interrupt()).doing(|| "cannot listen for Ctrl-C")?;
-        let address = format!("http://{address}/");
+        if !address.ip().is_loopback() {
+            screen.note(format_args!(
+                "warning: {} can be reached from other machines; the page answers only where it is asked for under a name of \
+                 this machine, such as localhost",
+                address.ip()
+            ));
+        }
+        let address = format!("http://{}/", shown(address));
         screen.line(&address)?;
         let stop = Arc::new(AtomicBool::new(false));
         let driver = thread::spawn({
@@ -122,6 +129,16 @@ impl Demo {
             }
         }
     }
+}
+
+/// The address that a browser on this machine takes.
+fn shown(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    address
 }
 
 /// Moves the world on with the wall clock, `speed` times as fast.

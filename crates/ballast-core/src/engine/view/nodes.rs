@@ -42,7 +42,7 @@ pub(super) fn nodes(snapshot: &Snapshot, memory: &Memory, plan: Option<&Plan>, n
             views.push(bare(name, &launch.pool, &launch.zone, NodeState::Starting));
         }
     }
-    views.sort_by(|a, b| (&a.pool, &a.name).cmp(&(&b.pool, &b.name)));
+    views.sort_by(|a, b| a.rank().cmp(&b.rank()));
     views
 }
 

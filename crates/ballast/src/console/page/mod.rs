@@ -89,7 +89,7 @@ impl Page {
                 vec![Fragment::new("main", pending::why(&frame.view, namespace, workload))]
             }
             Self::Pool { name } => vec![Fragment::new("main", pool::page(&frame.view, name))],
-            Self::Node { name } => vec![Fragment::new("main", node::page(&frame.view, name))],
+            Self::Node { name } => vec![Fragment::new("main", node::page(frame, name))],
         });
         fragments
     }
@@ -101,7 +101,7 @@ impl Page {
             Self::Overview | Self::Plan | Self::AllPending => true,
             Self::Pending { namespace, workload } => pending::of(view, namespace, workload).next().is_some(),
             Self::Pool { name } => view.pools.iter().any(|pool| *pool.name == **name),
-            Self::Node { name } => view.nodes.iter().any(|node| *node.name == **name),
+            Self::Node { name } => node::is_known(frame, name),
         }
     }
 

@@ -3,10 +3,22 @@
 use ballast_core::view::{NodeState, NodeView, View};
 use maud::{Markup, html};
 
-use super::plan::{action_row, lasting};
+use super::plan::{action_row, lasting, moment_row};
+use crate::console::Frame;
 use crate::console::parts::{bars, pool_path, state_word};
 
-pub(super) fn page(view: &View, name: &str) -> Markup {
+/// Whether it is there, or anything that is shown speaks of it: a link to a machine that never came leads somewhere too.
+pub(super) fn is_known(frame: &Frame, name: &str) -> bool {
+    let view = &frame.view;
+    view.nodes.iter().any(|node| *node.name == *name)
+        || view.actions.iter().any(|action| *action.target.name == *name)
+        || view.in_flight.iter().any(|flight| *flight.target == *name)
+        || frame.moments.iter().any(|moment| moment.node() == name)
+}
+
+pub(super) fn page(frame: &Frame, name: &str) -> Markup {
+    let view = &frame.view;
+    let moments: Vec<_> = frame.moments.iter().filter(|moment| moment.node() == name).collect();
     let node = view.nodes.iter().find(|node| *node.name == *name);
     let actions: Vec<_> = view.actions.iter().filter(|action| *action.target.name == *name).collect();
     let flights: Vec<_> = view.in_flight.iter().filter(|flight| *flight.target == *name).collect();
@@ -35,6 +47,9 @@ pub(super) fn page(view: &View, name: &str) -> Markup {
         }
         @if !actions.is_empty() {
             section class="panel" { h2 { "Planned" } ul class="rows" { @for action in actions { (action_row(action)) } } }
+        }
+        @if !moments.is_empty() {
+            section class="panel" { h2 { "Lately" } ul class="rows" { @for moment in moments { (moment_row(moment)) } } }
         }
     }
 }

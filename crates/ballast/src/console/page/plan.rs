@@ -67,7 +67,7 @@ pub(super) fn lately(frame: &Frame, rows: usize) -> Markup {
     }
 }
 
-fn moment_row(moment: &Moment) -> Markup {
+pub(super) fn moment_row(moment: &Moment) -> Markup {
     let clock = figures::clock(moment.at);
     html! {
         li {
