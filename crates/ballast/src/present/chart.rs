@@ -274,7 +274,9 @@ impl Scale {
     }
 
     fn told(&self, chart: &Chart<'_>, at: usize) -> String {
-        let mut told = figures::clock(chart.times[at]);
+        let of_days = is_of_days(self.from, self.to);
+        let mut told =
+            if of_days { figures::moment(chart.times[at]) } else { figures::clock(chart.times[at]) };
         for series in &chart.series {
             if let Some(value) = series.values.get(at).copied().flatten() {
                 told.push_str(&format!(" · {} {}{}", series.name, figures::number(value), chart.unit));
@@ -355,6 +357,11 @@ const TIME_STEPS: [i64; 22] = [
 /// As many marks as stay apart on a narrow screen.
 const TIME_TICKS_MAX: i64 = 4;
 
+/// Whether a time of day alone would not tell which day it is of.
+fn is_of_days(from: Time, to: Time) -> bool {
+    to.since(from) > Span::from_hours(24)
+}
+
 /// Round times between two instants, with their labels: the time of day, or the day where steps are days.
 fn time_ticks(from: Time, to: Time) -> Vec<(Time, String)> {
     let whole = to.since(from).as_millis() / 1000;
@@ -363,6 +370,7 @@ fn time_ticks(from: Time, to: Time) -> Vec<(Time, String)> {
     let first = from.as_millis().div_euclid(step.as_millis()) * step.as_millis();
     let label = |time: Time| match step.as_millis() {
         0..60_000 => figures::clock(time),
+        60_000..86_400_000 if is_of_days(from, to) => figures::moment(time),
         60_000..86_400_000 => figures::clock(time)[..5].to_owned(),
         _ => figures::day(time)[5..].to_owned(),
     };
@@ -414,6 +422,7 @@ mod tests {
         };
         assert_eq!(labels(0, 3600), ["00:00", "00:15", "00:30", "00:45", "01:00"]);
         assert_eq!(labels(5, 25), ["00:00:05", "00:00:10", "00:00:15", "00:00:20", "00:00:25"]);
+        assert_eq!(labels(0, 30 * 3600), ["01-01 00:00", "01-01 12:00", "01-02 00:00"]);
         assert_eq!(labels(0, 3 * 86_400), ["01-01", "01-02", "01-03", "01-04"]);
         assert_eq!(labels(0, 30 * 86_400), ["01-01", "01-08", "01-15", "01-22", "01-29"]);
     }

@@ -47,7 +47,12 @@ impl Failure {
         let red = anstyle::AnsiColor::Red.on_default().bold();
         let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
         if self.is_told {
-            let _ = writeln!(text, "{}", self.error);
+            for line in self.error.to_string().lines() {
+                let _ = match line.strip_prefix("error:") {
+                    Some(rest) => writeln!(text, "{red}error{red:#}:{rest}"),
+                    None => writeln!(text, "{line}"),
+                };
+            }
         } else {
             let _ = writeln!(text, "{red}error{red:#}: {}", self.error);
         }
@@ -98,6 +103,14 @@ impl<T, E: Into<Failure>> Hint<T> for Result<T, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_told_already_has_its_errors_in_colour() {
+        let text = "error: a\n --> b\n\n1 problem";
+        let rendered = Failure::told(text).render();
+        assert!(rendered.starts_with("\u{1b}["), "{rendered}");
+        assert_eq!(anstream::adapter::strip_str(&rendered).to_string(), format!("{text}\n"));
+    }
 
     #[test]
     fn the_chain_is_told_once_and_the_hint_stands_alone() {

@@ -78,6 +78,11 @@ pub fn day(time: Time) -> String {
     time.to_string().split('T').next().unwrap_or_default().to_owned()
 }
 
+/// A day of the year and the time of day: `11-15 06:30`.
+pub fn moment(time: Time) -> String {
+    format!("{} {}", &day(time)[5..], &clock(time)[..5])
+}
+
 /// How far ahead a time lies: `in 3m10s`, or `now`.
 pub fn ahead(at: Time, now: Time) -> String {
     match at.since(now) {

@@ -16,7 +16,7 @@ use ballast_sim::simulation::Simulation;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::policies::Policy;
-use crate::cli::Result;
+use crate::cli::{Outcome, Result};
 use crate::present::Doing;
 use crate::present::score::{Runs, Simulated};
 
@@ -27,6 +27,9 @@ const PARTS: i64 = 100;
 pub(super) fn run(scenario: &Scenario, policies: Vec<Policy>, seeds: &[u64], is_seen: bool) -> Simulated {
     let started = Instant::now();
     let bar = bar(scenario, policies.len() * seeds.len(), is_seen);
+    if is_seen {
+        clear_when_interrupted(bar.clone());
+    }
     let jobs: Vec<(&Scenario, u64)> =
         policies.iter().flat_map(|policy| seeds.iter().map(|seed| (&policy.scenario, *seed))).collect();
     let mut done = all(&jobs, &bar).into_iter();
@@ -101,6 +104,18 @@ fn one(scenario: &Scenario, seed: u64, bar: &ProgressBar) -> (Score, Series) {
         bar.inc(1);
     }
     (simulation.score(), simulation.series().clone())
+}
+
+/// Takes the bar away when Ctrl-C comes, so that the prompt finds a clean line, and ends as whatever is interrupted does.
+fn clear_when_interrupted(bar: ProgressBar) {
+    thread::spawn(move || {
+        // Without a runtime Ctrl-C ends the program as it always does.
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+            bar.finish_and_clear();
+            std::process::exit(Outcome::Interrupted.code().into());
+        }
+    });
 }
 
 fn bar(scenario: &Scenario, runs: usize, is_seen: bool) -> ProgressBar {
