@@ -192,7 +192,7 @@ Cannot be served:
   pod ml/b      new node of plain   the pool is paused: disks are being moved
   pod ml/b      1 node there        not enough cpu
 
-Nothing to change, 2 that cannot be served, 1 held, looks again in 1m
+Nothing to change, 2 pods that cannot be served, 1 held, looks again in 1m
 
 "#]]);
     let whole = cluster().replace("mode: Enforce,", &format!("mode: Enforce, {why},"));
@@ -209,7 +209,7 @@ Cannot be served:
   pod ml/b      new node of plain   the cluster is paused: disks are being moved
   pod ml/b      1 node there        not enough cpu
 
-Nothing to change, 2 that cannot be served, 1 held, looks again in 1m
+Nothing to change, 2 pods that cannot be served, 1 held, looks again in 1m
 
 "#]]);
 }
@@ -308,7 +308,7 @@ Cannot be served:
   pod ml/huge   new node of plain   a new node of this pool would not do: too few free GPUs
   pod ml/huge   1 node there        too few free GPUs
 
-1 to start, 1 waiting, 1 that cannot be served, looks again in 1m
+1 to start, 1 pod waiting, 1 pod that cannot be served, looks again in 1m
 
 "#]])
         .stderr_eq(str![]);
@@ -329,7 +329,7 @@ Cannot be served:
   pod ml/huge   new node of plain   a new node of this pool would not do: too few free GPUs
   pod ml/huge   1 node there        too few free GPUs
 
-1 to start, 1 waiting, 1 that cannot be served, looks again in 1m
+1 to start, 1 pod waiting, 1 pod that cannot be served, looks again in 1m
 
 "#]]);
 }
@@ -501,5 +501,37 @@ spec:
     - {name: b, requests: {cpu: 1}, duration: {exponetial: {mean: 1h}}}
   expect: {unserved: [1, 2, 3], cpuUtilisation: [a, 90%]}
 ";
-    ballast(&["check", "-"]).stdin(scenario).assert().code(1).stdout_eq(str![]).stderr_eq(str![]);
+    ballast(&["check", "-"]).stdin(scenario).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: spec.workloads[0].duration.exponential.men: there is no field `men`
+ --> -:7:62
+  |
+7 |     - {name: a, requests: {cpu: 1}, duration: {exponential: {men: 1h}}}
+  |                                                              ^^^
+  = allowed: `mean` or `most`
+  = help: did you mean `mean`?
+
+error: spec.workloads[1].duration.exponetial: `exponetial` is not allowed here
+ --> -:8:48
+  |
+8 |     - {name: b, requests: {cpu: 1}, duration: {exponetial: {mean: 1h}}}
+  |                                                ^^^^^^^^^^
+  = allowed: `exponential`, `lognormal` or `uniform`
+  = help: did you mean `exponential`?
+
+error: spec.expect.unserved: a list of 3 is not allowed here
+ --> -:9:12
+  |
+9 |   expect: {unserved: [1, 2, 3], cpuUtilisation: [a, 90%]}
+  |            ^^^^^^^^
+  = allowed: a list of 2
+
+error: spec.expect.cpuUtilisation[0]: `a` is not a number
+ --> -:9:50
+  |
+9 |   expect: {unserved: [1, 2, 3], cpuUtilisation: [a, 90%]}
+  |                                                  ^
+
+4 problems; nothing was loaded
+
+"#]]);
 }

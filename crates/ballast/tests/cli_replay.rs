@@ -37,22 +37,22 @@ fn another_policy_is_told_where_it_differs() {
     let folder = recorded();
     let args = ["replay", "record.jsonl", "--policy", "tight.yaml"];
     ballast(folder.path(), &args).assert().code(3).stderr_eq(str![]).stdout_eq(str![[r#"
-The first difference, at 2026-01-05T00:11:06.05Z after entry 100:
+The first difference, at 2026-01-05T00:10:51.05Z after entry 80:
            ACTION   TARGET    POOL    REASON
 recorded   create   plain-3   plain   room is missing for 2 pending pods
-recorded   create   plain-4   plain   room is missing for 1 pending pod
 
 All of them:
-ENTRY   AT                         PLANS   ONLY AS RECORDED                 ONLY UNDER tight.yaml
-  100   2026-01-05T00:11:06.05Z        1   create plain-3, create plain-4   nothing
-  192   2026-01-05T00:25:06Z           1   nothing                          drain and stop plain-0
-  196   2026-01-05T00:25:55.894Z       1   nothing                          drain and stop plain-1
-  199   2026-01-05T00:26:10.894Z       1   nothing                          drain and stop plain-2
-  203   2026-01-05T00:26:54.03Z        1   nothing                          drain and stop plain-3
-  205   2026-01-05T00:27:26.368Z       3   nothing                          drain and stop plain-4
-  217   2026-01-05T00:30:06Z           1   drain and stop plain-0           drain and stop plain-4
+ENTRY   AT                         PLANS   ONLY AS RECORDED         ONLY UNDER tight.yaml
+   80   2026-01-05T00:10:51.05Z        1   create plain-3           nothing
+  109   2026-01-05T00:11:06.05Z        1   create plain-4           nothing
+  196   2026-01-05T00:25:06Z           1   nothing                  drain and stop plain-0
+  200   2026-01-05T00:25:55.894Z       1   nothing                  drain and stop plain-1
+  203   2026-01-05T00:26:10.894Z       1   nothing                  drain and stop plain-2
+  207   2026-01-05T00:26:39.03Z        1   nothing                  drain and stop plain-3
+  209   2026-01-05T00:27:26.368Z       3   nothing                  drain and stop plain-4
+  221   2026-01-05T00:30:06Z           1   drain and stop plain-0   drain and stop plain-4
 
-9 of 112 plans would have done something else
+10 of 112 plans would have done something else
 
 "#]]);
     let json = ballast(folder.path(), &[&args[..], &["-o", "json"]].concat()).output().unwrap();

@@ -270,13 +270,23 @@ fail: small: pendingMax is 5h with seed 1, expected 0s to 10m (2 of 2 seeds miss
 
 "#]]);
     with("cost: [0s, 10m]").code(1).stderr_eq(str![[r#"
-error: small is no scenario any more after `--set`
-  caused by: expect.cost: `cost` is money: write a plain number such as `5`
+error: spec.expect.cost: `cost` is money: write a plain number such as `5`
+ --> --set:1:16
+  |
+1 | Scenario/small.expect={cost: [0s, 10m]}
+  |                ^^^^^^
+
+1 problem; nothing was loaded
 
 "#]]);
     with("pendinMax: [0, 1]").code(1).stderr_eq(str![[r#"
-error: small is no scenario any more after `--set`
-  caused by: expect.pendinMax: there is no figure `pendinMax`; did you mean `pendingMax`?
+error: spec.expect.pendinMax: there is no figure `pendinMax`; did you mean `pendingMax`?
+ --> --set:1:16
+  |
+1 | Scenario/small.expect={pendinMax: [0, 1]}
+  |                ^^^^^^
+
+1 problem; nothing was loaded
 
 "#]]);
 }
@@ -312,7 +322,18 @@ fn a_field_can_be_set() {
     simulate(&[SMALL, "--set", "VmPool/plain.min=1", "--set", "VmPool/plain.maxx=1"])
         .assert()
         .code(1)
-        .stderr_eq(str![]);
+        .stderr_eq(str![[r#"
+error: spec.pools[0].spec.maxx: there is no field `maxx`
+ --> --set:1:14
+  |
+1 | VmPool/plain.maxx=1
+  |              ^^^^
+  = allowed: `mode`, `pause`, `members`, `provider`, `template`, `min`, `max`, `create`, `price`, `times`, `stop`, `strategy`, `priority`, `balanceGroup`, `headroom`, `scaleDown`, `schedule` or `budget`
+  = help: did you mean `max`?
+
+1 problem; nothing was loaded
+
+"#]]);
     simulate(&[SMALL, "--set", "VmPool/gpu.max=1"]).assert().code(1).stderr_eq(str![[r#"
 error: cannot set `VmPool/gpu.max=1`: there is no `gpu` among its pools: plain
 

@@ -97,7 +97,7 @@ pub fn kubectl(name: Name, objects: &[Object]) -> Result<Imported, ScenarioError
         pods.iter().filter(|pod| !pod.node_name.is_empty() && !places.contains_key(&pod.node_name)).count();
     if elsewhere > 0 {
         notes.push(format!(
-            "{elsewhere} pods are on nodes that are not in the dump or not ready, and are placed anew"
+            "pods on nodes that are not in the dump or not ready are placed anew: {elsewhere} of them"
         ));
     }
     let own_nodes: BTreeSet<&Name> = spec.nodes.iter().map(|group| &group.name).collect();
@@ -430,7 +430,7 @@ mod tests {
         let Imported { scenario, notes } = kubectl("dump".into(), &objects).expect("a good dump");
         let db = scenario.spec.workloads.iter().find(|workload| &*workload.name == "db").expect("a set");
         assert_eq!(db.runs_on, BTreeMap::from([("n1".into(), 2), ("vm-0".into(), 1)]));
-        assert!(notes.iter().any(|note| note.starts_with("1 pods are on nodes that are not in the dump")));
+        assert!(notes.iter().any(|note| note.ends_with("are placed anew: 1 of them")));
         let mut simulation = Simulation::new(&scenario, 1);
         simulation.step_until(scenario.spec.start + Span::from_secs(1));
         let nodes = simulation.view().nodes;
