@@ -19,7 +19,7 @@ impl Oracle {
         }
         let mut leaving: Vec<u32> = Vec::new();
         let mut displaced: Vec<u32> = Vec::new();
-        let begun = self.displaces.iter().map(|(name, pods)| (name, pods));
+        let begun = self.displaces.iter();
         let begins = removals.iter().map(|action| (&action.target.name, &action.precondition.displaces));
         for (name, pods) in begun.chain(begins) {
             let Some(&machine) = world.by_name.get(name) else { continue };
