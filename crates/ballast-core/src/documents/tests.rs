@@ -159,8 +159,11 @@ fn a_scenario_is_read_by_whoever_knows_it() {
         problems.list.iter().map(|p| format!("{} {} {}", p.place, p.path, p.message)).collect();
     assert_eq!(
         told,
-        ["test:4:8 spec.seeed there is no field `seeed`", "test:4:7 spec the field `seed` is missing"]
+        ["test:4:8 spec.seeed there is no field `seeed`"],
+        "what was meant is not missing besides"
     );
+    let problems = scenario("{other: 5}").spec.read::<World>().unwrap_err();
+    assert_eq!(problems.list.len(), 2, "an unknown field, and one that is missing");
     let mut found = Findings::default();
     found.invalid(Path::default().key("seed"), "too small");
     let problem = scenario("{seed: 5}").spec.problem(found.0.remove(0));

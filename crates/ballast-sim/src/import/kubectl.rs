@@ -414,7 +414,7 @@ mod tests {
             Object::Pod(pod)
         };
         // A node of a pool, and a taint on another that came after its pods.
-        let pool = json!({"members": {"namePrefix": "n2"}, "provider": {"kind": "Test"}, "min": 0, "max": 3,
+        let pool = json!({"members": {"namePrefix": "n2"}, "provider": {"kind": "Simulated"}, "min": 0, "max": 3,
             "template": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}});
         let pool = serde_json::from_value(pool).expect("a pool");
         objects.push(Object::VmPool(Named { name: "vm".into(), namespace: Name::default(), spec: pool }));
@@ -436,7 +436,7 @@ mod tests {
         let nodes = simulation.view().nodes;
         let asked: BTreeMap<&str, i64> =
             nodes.iter().map(|node| (&*node.name, node.usage.cpu_requested)).collect();
-        // The daemon and two pods that the taint would have kept away; and one of each set beside the daemon.
-        assert_eq!((asked["n1"], asked["vm-0"]), (1000 + 2 * 500, 1000 + 500 + 2000));
+        // The daemon and two pods that the taint would have kept away; here its own pod, the one that is placed anew, and a `web`.
+        assert_eq!((asked["n1"], asked["vm-0"]), (1000 + 2 * 500, 1000 + 2 * 500 + 2000));
     }
 }
