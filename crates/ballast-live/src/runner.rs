@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use ballast_core::engine::{Engine, Outcome, RequestId};
-use ballast_core::observation::{ErrorClass, ObjectKind, Observation, Source, SourceError};
+use ballast_core::observation::{Body, ErrorClass, ObjectKind, Observation, Source, SourceError};
 use ballast_core::policy::{ClusterPolicySpec, Mode, VmPool};
 use ballast_core::procedure::{Reply, Request};
 use ballast_core::units::Time;
@@ -81,7 +81,13 @@ pub struct Runner<L> {
     policy: Arc<ClusterPolicySpec>,
     pools: Vec<VmPool>,
     wake_at: Time,
-    tasks: TaskTracker,
+    /// The lease was asked for at the end: it is given back.
+    ends: CancellationToken,
+    keeper: TaskTracker,
+    /// Requests that are out.
+    requests: TaskTracker,
+    /// The pools were listed: what the ledger says of their machines can be asked for.
+    knows_pools: bool,
 }
 
 impl<L: Listener> Runner<L> {
@@ -107,7 +113,10 @@ impl<L: Listener> Runner<L> {
             policy: Arc::default(),
             pools: Vec::new(),
             wake_at: Time::ZERO,
-            tasks: TaskTracker::new(),
+            ends: CancellationToken::new(),
+            keeper: TaskTracker::new(),
+            requests: TaskTracker::new(),
+            knows_pools: false,
             clock,
             connection,
             options,
@@ -149,6 +158,9 @@ impl<L: Listener> Runner<L> {
         let policies = [ObjectKind::ClusterPolicy, ObjectKind::VmPool].map(Source::kubernetes);
         let speaks_of_policies =
             observations.iter().any(|observation| policies.contains(&observation.source));
+        let lists_pools =
+            |told: &Observation| told.source == policies[1] && matches!(told.outcome, Ok(Body::Listed(_)));
+        self.knows_pools |= observations.iter().any(lists_pools);
         let outcome = self.engine.tick(now, observations);
         self.carry_out(now, outcome);
         if speaks_of_policies {
@@ -177,7 +189,7 @@ impl<L: Listener> Runner<L> {
         let leadership = self.lease.as_ref().map(|lease| *lease.borrow()).unwrap_or_default();
         let (kubernetes, providers) = (self.kubernetes.clone(), self.providers.clone());
         let answered = self.answered.clone();
-        self.tasks.spawn(async move {
+        self.requests.spawn(async move {
             let answer = if request.changes() && !leadership.outlasts(Instant::now(), REQUEST_TIMEOUT) {
                 Answer::Reply(Reply::Failed(too_short()))
             } else if pool_of(&request).is_some() {
@@ -216,13 +228,13 @@ impl<L: Listener> Runner<L> {
         let Options { namespace, identity, lease, .. } = &self.options;
         let (told, leadership) = watch::channel(Leadership::default());
         let lease = Lease::new(&self.connection.client, namespace, LEASE, identity.clone(), *lease);
-        self.tasks.spawn(lease.keep(told));
+        self.keeper.spawn(lease.keep(told, self.ends.clone()));
         self.lease = Some(leadership);
     }
 
     async fn lead_or_follow(&mut self, leadership: Leadership) {
         match (leadership.until().is_some(), self.leads) {
-            (true, false) => self.lead().await,
+            (true, false) if self.knows_pools => self.lead().await,
             (false, true) => self.follow(),
             _ => {}
         }
@@ -256,11 +268,14 @@ impl<L: Listener> Runner<L> {
     /// next goes on with it.
     async fn end(mut self) {
         self.follow();
-        self.lease = None;
-        self.tasks.close();
-        if tokio::time::timeout(self.options.grace, self.tasks.wait()).await.is_err() {
+        self.requests.close();
+        if tokio::time::timeout(self.options.grace, self.requests.wait()).await.is_err() {
             tracing::warn!("some requests are still out; whoever leads next looks what came of them");
         }
+        self.ends.cancel();
+        self.keeper.close();
+        // Where it cannot be given back in time, it runs out by itself.
+        let _ = tokio::time::timeout(REQUEST_TIMEOUT, self.keeper.wait()).await;
     }
 }
 

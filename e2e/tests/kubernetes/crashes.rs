@@ -7,22 +7,24 @@ use ballast_e2e::cluster::Daemon;
 
 use crate::stage::Stage;
 
-/// Kills at these times after a start. Where they fall is chance; that all of a scale-down and a scale-up is met is not.
-const KILLS: &[u64] = &[300, 700, 1_100, 1_500, 1_900, 2_300, 2_700, 3_100, 3_500, 3_900];
+/// Kills so many milliseconds after a process began to lead. Where that falls is chance; growth and removal are both met.
+const KILLS: &[u64] = &[50, 150, 300, 450, 600, 800, 1_000, 1_300, 1_600, 2_000];
 
 #[test]
 fn killed_at_ten_points_of_growth_and_removal_it_ends_as_if_it_had_not_been() -> Result<()> {
     let stage = Stage::set()?;
     stage.cluster.apply(&stage.policies("Enforce"))?;
     for (round, after) in KILLS.iter().enumerate() {
-        // Growth and removal by turns, each broken off at another point.
-        let replicas = if round % 2 == 0 { 3 } else { 0 };
-        let ballast = stage.ballast(&format!("killed-{round}"))?;
-        stage.deployment("web", replicas, "2")?;
+        // Growth and removal by turns, each broken off at another point. Under one name, so that each leads at once.
+        stage.deployment("web", if round % 2 == 0 { 3 } else { 0 }, "2")?;
+        let ballast = stage.ballast("one")?;
+        let led = |ballast: &Daemon| Ok(ballast.log()?.matches("this process leads").count() > round);
+        stage.cluster.wait("it to lead", |_| led(&ballast))?;
         std::thread::sleep(Duration::from_millis(*after));
         kill(ballast)?;
     }
-    let ballast = stage.ballast("last")?;
+    ensure!(!stage.cloud.machines().asked.is_empty(), "nothing was ever under way when it was killed");
+    let ballast = stage.ballast("one")?;
     stage.deployment("web", 3, "2")?;
     stage.settles("web", 3, 2, &ballast)?;
     stage.cluster.wait("no cordon to be left", |_| Ok(stage.cordoned()?.is_empty()))?;

@@ -120,6 +120,8 @@ fn evictions_heed_identities_and_disruption_budgets() -> Result<()> {
         |uid: &str| Request::Evict { namespace: "default".into(), name: "alone".into(), uid: uid.into() };
     assert_eq!(class(&desk.send(&evict("another"))), Some(ErrorClass::Conflict), "another pod of the name");
     assert_eq!(desk.send(&evict(&desk.uid("pod", "alone")?)), Reply::Done);
+    desk.cluster
+        .wait("the pod to be gone", |cluster| Ok(!cluster.kubectl(&["get", "pod", "alone"])?.success))?;
     assert_eq!(class(&desk.send(&evict("gone"))), Some(ErrorClass::NotFound), "it is gone");
     Ok(())
 }

@@ -59,7 +59,7 @@ spec:
         let mut command = Command::new(ballast()?);
         command
             .args(["run", "--namespace", "ballast", "--identity", name])
-            .args(["--lease-duration", "6s", "--lease-retry", "1s", "--instances-every", "1s"])
+            .args(["--lease-duration", "8s", "--lease-retry", "1s", "--instances-every", "1s"])
             .arg("--kubeconfig")
             .arg(self.cluster.kubeconfig("admin"))
             .env("BALLAST_LOG", "debug,hyper=info,kube=info,tower=info,reqwest=info");

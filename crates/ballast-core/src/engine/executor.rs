@@ -130,6 +130,12 @@ impl Executor {
         }
     }
 
+    /// One that begins anew with a ledger. It names no request as this one did: a late answer to one of those belongs to
+    /// nothing any more.
+    pub(super) fn successor(&self, ledger: Option<Ledger>) -> Self {
+        Self { requests_made: self.requests_made, ..Self::new(ledger) }
+    }
+
     /// The ledger as it was given, if it was.
     pub(super) fn stored(&self) -> Option<String> {
         self.foreign.then(|| serde_json::to_string(&self.memory.ledger).unwrap_or_default())

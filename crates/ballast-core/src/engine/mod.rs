@@ -103,7 +103,7 @@ impl Engine {
     /// follows on, rather than forget what was begun.
     pub fn lead(&mut self, ledger: Option<&str>, history: Option<&str>) -> Result<(), LedgerError> {
         let ledger = ledger.map(Ledger::parse).transpose()?;
-        self.executor = Executor::new(ledger);
+        self.executor = self.executor.successor(ledger);
         if let Some(stored) = history.and_then(StoredHistory::parse) {
             self.executor.history.restore(stored);
         }

@@ -16,6 +16,7 @@ use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use ballast_core::observation::SourceError;
 
@@ -85,12 +86,13 @@ impl Lease {
         Self { leases, name: name.to_owned(), identity, times, seen: None }
     }
 
-    /// Keeps the lease, or waits for it, and tells of every change; gives it back when nobody wants to know any more.
-    pub async fn keep(mut self, told: watch::Sender<Leadership>) {
+    /// Keeps the lease, or waits for it, and tells of every change. At the end it gives it back; where nobody wants to know any
+    /// more, it lets it run out: who changed to `Observe` writes nothing more.
+    pub async fn keep(mut self, told: watch::Sender<Leadership>, end: CancellationToken) {
         let mut leadership = Leadership::default();
         loop {
             let sent = Instant::now();
-            match timeout(self.times.retry.max(Duration::from_secs(1)), self.round(sent)).await {
+            match timeout(self.times.retry.max(Duration::from_secs(1)), self.round()).await {
                 Ok(Ok(true)) => leadership.until = Some(sent + self.times.duration),
                 Ok(Ok(false)) => leadership.until = None,
                 // The lease still holds for as long as it was last renewed for.
@@ -101,15 +103,17 @@ impl Lease {
             told.send_if_modified(|last| std::mem::replace(last, leadership) != leadership);
             tokio::select! {
                 () = sleep(self.times.retry) => {}
-                () = told.closed() => return self.give_back(leadership).await,
+                () = told.closed() => return,
+                () = end.cancelled() => return self.give_back(leadership).await,
             }
         }
     }
 
     /// One look, and one write where it is due. Whether we hold it now.
-    async fn round(&mut self, now: Instant) -> Result<bool, SourceError> {
+    async fn round(&mut self) -> Result<bool, SourceError> {
         let found = self.leases.get_opt(&self.name).await.map_err(|error| classed(&error))?;
-        let step = self.step(found.as_ref(), now);
+        // What was seen counts from when it was seen: from when it was asked for, it might be taken too early.
+        let step = self.step(found.as_ref(), Instant::now());
         let written = match (step, found) {
             (Step::Leave, _) => return Ok(false),
             (Step::Make, _) | (_, None) => self.leases.create(&params(), &self.fresh()).await,
@@ -153,7 +157,7 @@ impl Lease {
         let now = MicroTime(Timestamp::now());
         let spec = lease.spec.get_or_insert_with(LeaseSpec::default);
         spec.holder_identity = Some(self.identity.clone());
-        spec.lease_duration_seconds = i32::try_from(self.times.duration.as_secs().max(1)).ok();
+        spec.lease_duration_seconds = i32::try_from(whole_seconds(self.times.duration)).ok();
         spec.renew_time = Some(now.clone());
         if taken {
             spec.acquire_time = Some(now);
@@ -176,6 +180,11 @@ impl Lease {
             }
         }
     }
+}
+
+/// Rounded up: others must not take for over what we still count on.
+fn whole_seconds(span: Duration) -> u64 {
+    span.as_secs() + u64::from(span.subsec_nanos() > 0)
 }
 
 fn params() -> PostParams {

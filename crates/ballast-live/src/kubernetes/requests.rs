@@ -22,7 +22,7 @@ use super::error::{classed, reply};
 use super::memory::MemoryStore;
 
 /// No answer is waited for longer. Whoever leads sends only while its lease outlasts this.
-pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The Kubernetes side of requests.
 #[derive(Clone)]

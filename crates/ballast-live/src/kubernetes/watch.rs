@@ -1,9 +1,9 @@
 //! Watches: one for each kind, from a complete list on, told as observations.
 //!
 //! ```text
-//! list (consistent, in pages) ──▶ Listed ──▶ watch from its version ──▶ Changed … ──▶ watch again from the last version
-//!   ▲                                             │                                        │
-//!   └── 410, or the list shrank suddenly ◀────────┴──── error: told, then tried again ◀────┘
+//! list (consistent, in pages) ──▶ Listed ──▶ watch from its version ──▶ Changed … ──▶ over: watch again from the last version
+//!   ▲                                             │
+//!   └── 410, an error (told, and waited out), or a list that shrank suddenly
 //! ```
 //!
 //! Written by hand rather than with the watcher of `kube::runtime`, which keeps bookmarks and reconnections to itself: of a
@@ -149,7 +149,8 @@ impl Watch {
             match self.watch::<T>(&mut version).await? {
                 End::Over => self.failures = 0,
                 End::Gone => return Ok(()),
-                End::Failed(error) => self.failed(error).await?,
+                // Whether something was missed nobody knows: only a list is believed after a failure.
+                End::Failed(error) => return self.failed(error).await,
             }
         }
     }

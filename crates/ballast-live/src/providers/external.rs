@@ -25,7 +25,7 @@ use ballast_core::procedure::{Reply, Request};
 use super::{AllowedHosts, error, stop_word};
 
 /// No answer takes longer; a lease must outlast it.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = crate::kubernetes::REQUEST_TIMEOUT;
 /// Bytes of an answer: a list of 10,000 instances has about 2 MB.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
@@ -161,7 +161,8 @@ fn refusal(status: u16, body: &[u8]) -> SourceError {
     }
     let class = match status {
         401 | 403 => ErrorClass::Auth,
-        404 => ErrorClass::NotFound,
+        // Only in our own words does a 404 say that an instance is gone; else there is no provider at this address.
+        404 => ErrorClass::Transient,
         409 => ErrorClass::Conflict,
         429 => ErrorClass::Throttled,
         400..=499 => ErrorClass::Invalid,

@@ -21,9 +21,11 @@ impl AllowedHosts {
     /// The address, if it may be called.
     pub(super) fn check(&self, address: &str) -> Result<reqwest::Url, SourceError> {
         let refused = |why: String| error(ErrorClass::Invalid, why);
-        let url = reqwest::Url::parse(address).map_err(|error| refused(format!("`{address}`: {error}")))?;
+        // What is refused is not told word for word: an address may hold a password.
+        let url = reqwest::Url::parse(address)
+            .map_err(|error| refused(format!("the endpoint is no address: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(refused(format!("`{address}`: only http and https are called")));
+            return Err(refused("the endpoint is neither http nor https".into()));
         }
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         if self.0.iter().any(|allowed| matches(allowed, host, url.port_or_known_default())) {
@@ -37,11 +39,13 @@ impl AllowedHosts {
 }
 
 fn matches(allowed: &str, host: &str, port: Option<u16>) -> bool {
-    let (name, wanted) = match allowed.rsplit_once(':') {
-        Some((name, digits)) if !name.contains(':') => (name, digits.parse::<u16>().ok()),
-        _ => (allowed, None),
+    let is_address = allowed.parse::<IpAddr>().is_ok();
+    let (name, wanted) = match allowed.rsplit_once(':').filter(|_| !is_address) {
+        Some((name, digits)) => (name, Some(digits)),
+        None => (allowed, None),
     };
-    let same_port = wanted.is_none() || wanted == port;
+    let name = name.trim_matches(['[', ']']);
+    let same_port = wanted.is_none_or(|digits| digits.parse().ok() == port);
     let same_host = match name.strip_prefix("*.") {
         // A pattern never stands for an address of this machine: that has to be written out.
         Some(domain) => !is_own(host) && host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')),
@@ -83,6 +87,10 @@ mod tests {
             (&["127.0.0.1:8080"], "http://127.0.0.1:8081/", false),
             (&["*.0.0.1"], "http://127.0.0.1/", false),
             (&[], "http://169.254.169.254/latest/meta-data", false),
+            (&["127.0.0.1:http"], "http://127.0.0.1/", false),
+            (&["[::1]:8080"], "http://[::1]:8080/", true),
+            (&["::1"], "http://[::1]:8080/", true),
+            (&["[::1]:8080"], "http://[::1]:8081/", false),
             (&["cloud.example"], "file:///etc/passwd", false),
             (&["cloud.example"], "http://cloud.example@evil.example/", false),
         ];

@@ -66,7 +66,10 @@ impl Providers {
         let pools = self.pools.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         match pools.get(pool) {
             Some(pool) => pool.provider.clone(),
-            None => Err(error(ErrorClass::NotFound, format!("there is no pool `{pool}`"))),
+            // Not `NotFound`: that would say of an instance that it is gone.
+            None => {
+                Err(error(ErrorClass::Transient, format!("the pool `{pool}` is not known yet, or no more")))
+            }
         }
     }
 

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ballast_core::units::Span;
-use ballast_live::kubernetes::{LeaseTimes, Place};
+use ballast_live::kubernetes::{LeaseTimes, Place, REQUEST_TIMEOUT};
 use ballast_live::runner::Options;
 
 use super::Result;
-use crate::present::Screen;
+use crate::present::{Failure, Screen};
 use crate::run::{self, LogFormat};
 
 /// Watch a cluster, plan on every change, and act where the ClusterPolicy says `Enforce`.
@@ -22,7 +22,7 @@ use crate::run::{self, LogFormat};
 pub(super) struct Args {
     #[command(flatten)]
     cluster: Cluster,
-    /// Where the page, /metrics, /healthz and /readyz are served [default: 127.0.0.1 and a free port]
+    /// Where the page is served [default: 127.0.0.1 and a free port]
     #[arg(long, value_name = "ADDR", env = "BALLAST_LISTEN", value_parser = super::demo::address)]
     listen: Option<SocketAddr>,
     /// The namespace that Ballast lives in: its lease and its memory [default: that of the context or pod]
@@ -66,19 +66,28 @@ Examples:
   ballast run --namespace ballast --log-format json";
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
+    let (duration, retry) = (length(args.lease_duration), length(args.lease_retry));
+    let least = REQUEST_TIMEOUT + retry * 3;
+    if duration < least {
+        return Err(Failure::new(format!("--lease-duration {} is too short", args.lease_duration)).hint(format!(
+            "a request is sent only while the lease outlasts its answer: with --lease-retry {} write {}s or more",
+            args.lease_retry,
+            least.as_secs(),
+        )));
+    }
     let place = Place { kubeconfig: args.cluster.kubeconfig.clone(), context: args.cluster.context.clone() };
     let free = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
     let options = Options {
         namespace: args.namespace.clone().unwrap_or_default(),
         identity: args.identity.clone().unwrap_or_else(own_name),
-        lease: LeaseTimes { duration: duration(args.lease_duration), retry: duration(args.lease_retry) },
-        instances_every: duration(args.instances_every),
-        grace: duration(args.grace),
+        lease: LeaseTimes { duration, retry },
+        instances_every: length(args.instances_every),
+        grace: length(args.grace),
     };
     run::run(&place, options, args.listen.unwrap_or(free), args.log_format, screen)
 }
 
-fn duration(span: Span) -> Duration {
+fn length(span: Span) -> Duration {
     Duration::from_millis(span.as_millis().unsigned_abs())
 }
 

@@ -9,6 +9,8 @@ use super::{Phase, Seen, VmStop};
 
 /// How often in a row an instance must be seen running after a stop was sent before the stop is sent again.
 const RUNS_BEFORE_RESEND: u32 = 3;
+/// How often in a row an instance must be missing to be gone.
+const MISSES_TO_BE_GONE: u32 = 2;
 
 impl VmStop {
     pub(super) fn persisted(&mut self, now: Time, reply: &Reply) -> Next {
@@ -57,7 +59,8 @@ impl VmStop {
     pub(super) fn stopped(&mut self, now: Time, reply: &Reply) -> Next {
         use ErrorClass::{Auth, Invalid, NotFound, Quota, StockOut, Throttled};
         match reply {
-            Reply::Failed(SourceError { class: NotFound, .. }) => Next::Done(Receipt::Stopped),
+            // Clouds forget for a moment what they have: whether it is gone, looks at it tell.
+            Reply::Failed(SourceError { class: NotFound, .. }) => self.missed(now),
             // Not taken: the next one needs a fresh look at the node again.
             Reply::Failed(SourceError { class: Throttled, .. }) => self.wait(now, Phase::Recheck),
             Reply::Failed(SourceError { class: class @ (Auth | Invalid | Quota | StockOut), .. }) => {
@@ -71,12 +74,22 @@ impl VmStop {
     pub(super) fn looked(&mut self, now: Time, reply: &Reply) -> Next {
         match reply {
             Reply::Instance(instance) if self.is_ours(instance) => self.saw_instance(now, instance.state),
-            Reply::Failed(SourceError { class: ErrorClass::NotFound, .. }) => Next::Done(Receipt::Stopped),
+            Reply::Failed(SourceError { class: ErrorClass::NotFound, .. }) => self.missed(now),
             _ => self.wait(now, Phase::Gone),
         }
     }
 
+    /// The instance is not there. Once may be a slip of the cloud, twice in a row is the truth.
+    fn missed(&mut self, now: Time) -> Next {
+        self.misses += 1;
+        if self.misses < MISSES_TO_BE_GONE {
+            return self.wait(now, Phase::Gone);
+        }
+        Next::Done(Receipt::Stopped)
+    }
+
     fn saw_instance(&mut self, now: Time, state: InstanceState) -> Next {
+        self.misses = 0;
         match state {
             // An instance that shall be deleted and is only off still has to go.
             InstanceState::Stopped if self.mode == crate::policy::StopMode::Deallocate => {
