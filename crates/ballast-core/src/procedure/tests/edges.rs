@@ -295,8 +295,8 @@ fn a_release_lets_go_what_never_joined() {
     let cordoned = LiveNode { ready: false, ..a_node() };
     for (replies, expected) in [
         (
-            vec![running(), gone(), Reply::Done, gone(), Reply::Done, gone()],
-            "read-instance read-node persist read-node stop(Delete) … read-instance Stopped",
+            vec![running(), gone(), Reply::Done, gone(), Reply::Done, gone(), gone()],
+            "read-instance read-node persist read-node stop(Delete) … read-instance … read-instance Stopped",
         ),
         (
             vec![
