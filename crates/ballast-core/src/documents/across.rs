@@ -79,6 +79,7 @@ impl Across {
     /// Everything that is wrong between documents.
     pub(super) fn check(mut self, documents: &Documents) -> Vec<Clash> {
         let policies = self.policies(documents);
+        self.gpu_limits(documents);
         self.pools(documents, policies);
         self.targets(documents);
         self.owner_circles();
@@ -108,6 +109,36 @@ impl Across {
             });
         }
         policies.first().map(|(policy, _)| &policy.spec)
+    }
+
+    /// A limit for a model that is that of a pool but for its capital letters would never hold anything back.
+    fn gpu_limits(&mut self, documents: &Documents) {
+        let models: Vec<&str> = documents
+            .objects
+            .iter()
+            .filter_map(|placed| match &placed.value {
+                Object::VmPool(pool) => pool.spec.template.gpu_model.as_deref(),
+                _ => None,
+            })
+            .collect();
+        for (placed, spot) in documents.objects.iter().zip(self.objects.clone()) {
+            let Object::ClusterPolicy(policy) = &placed.value else { continue };
+            for model in policy.spec.limits.gpus.keys().filter(|model| !models.contains(&&***model)) {
+                // Not the nearest word: a limit for A100 is no slip where there is an H100.
+                let Some(meant) = models.iter().find(|known| known.eq_ignore_ascii_case(model)) else {
+                    continue;
+                };
+                let path = Path::default().key("spec").key("limits").key("gpus").key(&**model);
+                self.clash(spot, None, |found| {
+                    found
+                        .conflict(
+                            path,
+                            format!("no pool has GPUs of the model `{model}`: this would limit nothing"),
+                        )
+                        .help(format!("did you mean `{meant}`?"));
+                });
+            }
+        }
     }
 
     fn pools(&mut self, documents: &Documents, policy: Option<&ClusterPolicySpec>) {

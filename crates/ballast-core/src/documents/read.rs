@@ -364,19 +364,19 @@ impl<'de> MapAccess<'de> for Entries<'de, '_> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
         while let Some((entry, rest)) = self.entries.split_first() {
             self.entries = rest;
-            let is_told = match entry.node.value {
-                Value::Cut => false,
-                Value::Null => self.fields.is_none(),
-                _ => true,
-            };
+            if entry.node.value == Value::Cut {
+                continue;
+            }
+            // Also where it holds nothing: `98,32` in a mapping is a price and a field `32`.
+            if let (Some(fields), Manner::Strict) = (self.fields, self.manner)
+                && !fields.contains(&&*entry.key)
+            {
+                return Err(ReadError::new(What::UnknownField(entry.key.clone().into_owned(), fields))
+                    .under(segment(entry)));
+            }
+            let is_told = entry.node.value != Value::Null || self.fields.is_none();
             if is_told {
                 self.value = Some(entry);
-                if let (Some(fields), Manner::Strict) = (self.fields, self.manner)
-                    && !fields.contains(&&*entry.key)
-                {
-                    return Err(ReadError::new(What::UnknownField(entry.key.clone().into_owned(), fields))
-                        .under(segment(entry)));
-                }
                 let key = StrDeserializer::<ReadError>::new(&entry.key);
                 return seed.deserialize(key).map(Some).map_err(|error| error.under(segment(entry)));
             }

@@ -10,7 +10,11 @@ use super::tree::{Node, Value};
 pub(crate) fn is_json(name: &str, text: &str) -> bool {
     let body = text.trim_start();
     let quoted = |rest: &str| rest.trim_start().starts_with(['"', '}']);
-    let listed = |rest: &str| rest.trim_start().starts_with(['{', ']']);
+    // `[{a: 1}]` is YAML: only the quote after the brace tells them apart.
+    let listed = |rest: &str| {
+        let rest = rest.trim_start();
+        rest.starts_with(']') || rest.strip_prefix('{').is_some_and(quoted)
+    };
     [".json", ".jsonl", ".ndjson"].iter().any(|end| name.ends_with(end))
         || body.strip_prefix('{').is_some_and(quoted)
         || body.strip_prefix('[').is_some_and(listed)

@@ -141,6 +141,42 @@ fn a_kind_that_failed_is_unknown_and_not_empty() {
 }
 
 #[test]
+fn a_field_that_nobody_knows_is_told_also_where_it_holds_nothing() {
+    let text = "apiVersion: ballast.dev/v1alpha1\nkind: VmPool\nmetadata: {name: p}\nspec:\n  max: 3\n  scaledown:\n  \
+                provider: {kind: Simulated}\n  template: {allocatable: {cpu: 4}}\n  price: {perHour: 98,32}\n";
+    let problems = load(&[file("a.yaml", text)]).unwrap_err();
+    let told: Vec<String> = problems.list.iter().map(|problem| problem.message.clone()).collect();
+    assert_eq!(told, ["there is no field `scaledown`", "there is no field `32`"]);
+}
+
+#[test]
+fn a_limit_for_a_model_in_other_letters_than_its_pools_is_refused() {
+    let text = |model: &str| {
+        format!(
+            "apiVersion: ballast.dev/v1alpha1\nkind: ClusterPolicy\nmetadata: {{name: c}}\n\
+             spec: {{limits: {{gpus: {{{model}: 8}}}}}}\n---\n\
+             apiVersion: ballast.dev/v1alpha1\nkind: VmPool\nmetadata: {{name: p}}\nspec: {{max: 3, \
+             provider: {{kind: Simulated}}, template: {{gpuModel: H100, allocatable: {{cpu: 4, memory: 8Gi, nvidia.com/gpu: 8}}}}}}\n"
+        )
+    };
+    let problems = load(&[file("a.yaml", &text("h100"))]).unwrap_err();
+    assert_eq!(problems.list[0].message, "no pool has GPUs of the model `h100`: this would limit nothing");
+    assert_eq!(problems.list[0].suggestion.as_deref(), Some("did you mean `H100`?"));
+    for model in ["H100", "A100", "'*'"] {
+        loaded(&text(model));
+    }
+}
+
+#[test]
+fn a_list_of_mappings_in_one_line_is_yaml_unless_its_keys_are_quoted() {
+    for (text, json) in
+        [("[{a: 1}]", false), ("[{\"a\": 1}]", true), ("[]", true), ("{a: 1}", false), ("[ { } ]", true)]
+    {
+        assert_eq!(super::split::is_json("set", text), json, "{text}");
+    }
+}
+
+#[test]
 fn a_scenario_is_read_by_whoever_knows_it() {
     #[derive(Debug, PartialEq, serde::Deserialize)]
     struct World {
