@@ -128,7 +128,7 @@ impl Across {
                 let Some(meant) = models.iter().find(|known| known.eq_ignore_ascii_case(model)) else {
                     continue;
                 };
-                let path = Path::default().key("spec").key("limits").key("gpus").key(&**model);
+                let path = Path::default().key("spec").key("limits").key("gpus").key(model);
                 self.clash(spot, None, |found| {
                     found
                         .conflict(
