@@ -29,6 +29,7 @@ impl Oracle {
             let rising = (0..world.machines.len() as u32).filter(|&machine| is_starting(world, machine));
             rising.for_each(|machine| layout.open(world.machines[machine as usize].kind));
             kinds.iter().for_each(|&kind| layout.open(kind));
+            taken_back(world, plan).for_each(|machine| layout.add(machine));
             // What an earlier plan launched may still be asked for.
             let promised = self.promised.iter().filter(|(name, _)| {
                 let machine = world.by_name.get(*name).map(|&machine| &world.machines[machine as usize]);
@@ -79,6 +80,12 @@ impl Oracle {
         let forms = !waiting_members(world, &gang).is_empty() && world.now.since(since) < deadline;
         self.judge(world, "I-16", !forms, || format!("`{name}` is removed while gang {gang} forms"));
     }
+}
+
+/// The machines whose nodes a plan opens again: there is room for a gang on them too.
+fn taken_back<'a>(world: &'a World, plan: &'a Plan) -> impl Iterator<Item = u32> + 'a {
+    let opened = plan.actions.iter().filter(|action| action.kind == ActionKind::UncordonNode);
+    opened.filter_map(|action| world.by_name.get(&action.target.name).copied())
 }
 
 /// The pods of a gang that wait; none where it has come together before.

@@ -20,6 +20,12 @@ struct Spare {
     gpus: Vec<u16>,
 }
 
+impl Spare {
+    fn on(at: u32, machine: &Machine) -> Self {
+        Self { machine: at, kind: machine.kind, free: machine.free, gpus: machine.devices.left().to_vec() }
+    }
+}
+
 impl<'a> Layout<'a> {
     /// On no machine.
     pub(super) fn new(world: &'a World) -> Self {
@@ -29,13 +35,12 @@ impl<'a> Layout<'a> {
     /// On the machines that take pods, some left out.
     pub(super) fn on_open(world: &'a World, without: &[u32]) -> Self {
         let open = world.open_machines().into_iter().filter(|(at, _)| !without.contains(at));
-        let spare = |(machine, entry): (u32, &Machine)| Spare {
-            machine,
-            kind: entry.kind,
-            free: entry.free,
-            gpus: entry.devices.left().to_vec(),
-        };
-        Self { world, spare: open.map(spare).collect() }
+        Self { world, spare: open.map(|(at, machine)| Spare::on(at, machine)).collect() }
+    }
+
+    /// One more of the machines that are there, which takes no pods yet.
+    pub(super) fn add(&mut self, machine: u32) {
+        self.spare.push(Spare::on(machine, &self.world.machines[machine as usize]));
     }
 
     /// One more machine of a kind, with nothing on it.

@@ -95,6 +95,16 @@ fn what_is_planned() {
 }
 
 #[test]
+fn a_node_that_is_opened_again_is_room_for_a_gang() {
+    let mut scene = Scene::new(a_gang());
+    scene.cordon("p-0");
+    let opened = action("UncordonNode", "p-0", json!({"target": {"kind": "Node"}}));
+    scene.plan([vec![opened], launches(3, "default/train-0")].concat(), json!([]));
+    let gangs = scene.broken().into_iter().filter(|promise| *promise == "I-16").count();
+    assert_eq!(gangs, 0, "{:?}", scene.0.breaches());
+}
+
+#[test]
 fn a_removal_under_way_still_needs_its_room() {
     // A large pod of one node fits on the third; the other node's does not as well.
     let mut scene = Scene::new(with_pod(json!({"members": 3, "requests": {"cpu": "3"}})));
