@@ -10,7 +10,7 @@ use super::documents::identity;
 use super::growth::{is_starting, kind_launched, kinds_launched};
 use super::layout::Layout;
 use super::{Oracle, Promised};
-use crate::world::{Life, World};
+use crate::world::{Life, Power, World};
 
 impl Oracle {
     /// Holds the launches of a plan against what waits.
@@ -30,12 +30,15 @@ impl Oracle {
             rising.for_each(|machine| layout.open(world.machines[machine as usize].kind));
             kinds.iter().for_each(|&kind| layout.open(kind));
             taken_back(world, plan).for_each(|machine| layout.add(machine));
-            // What an earlier plan launched may still be asked for.
-            let promised = self.promised.iter().filter(|(name, _)| {
-                let machine = world.by_name.get(*name).map(|&machine| &world.machines[machine as usize]);
-                machine.is_none_or(|machine| !machine.power.counts())
-            });
-            promised.for_each(|(_, promised)| layout.open(promised.kind));
+            for (name, promised) in &self.promised {
+                match world.by_name.get(name) {
+                    // It comes with the cordon that it was stopped with, which the launch takes away at its end.
+                    Some(&machine) if has_come_cordoned(world, machine) => layout.add(machine),
+                    Some(&machine) if world.machines[machine as usize].power.counts() => {}
+                    // It may still be asked for.
+                    _ => layout.open(promised.kind),
+                }
+            }
             self.judge(world, "I-16", layout.take_all(&members, true), || {
                 format!("nodes are launched for gang {gang}, and not all of it gets a place")
             });
@@ -80,6 +83,12 @@ impl Oracle {
         let forms = !waiting_members(world, &gang).is_empty() && world.now.since(since) < deadline;
         self.judge(world, "I-16", !forms, || format!("`{name}` is removed while gang {gang} forms"));
     }
+}
+
+fn has_come_cordoned(world: &World, machine: u32) -> bool {
+    let entry = &world.machines[machine as usize];
+    let is_cordoned = entry.node.as_ref().is_some_and(|node| node.cordoned);
+    entry.power == Power::Running && !is_starting(world, machine) && is_cordoned
 }
 
 /// The machines whose nodes a plan opens again: there is room for a gang on them too.
