@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::observation::{InstanceState, ObjectKind, Source};
 use crate::plan::{Plan, PromiseNote, Subject, WaitingOn};
 use crate::resources::Resources;
-use crate::snapshot::{BaseState, Gang, PoolEntry, Snapshot};
+use crate::snapshot::{BaseState, Gang, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Money, Quantity};
 
 pub(super) fn check(
@@ -143,40 +143,42 @@ fn once(memory: &Memory, action: &crate::plan::Action, notes: &mut Vec<PromiseNo
     }
 }
 
-/// Machines of each pool that are not off, counted one by one: by the provider's identity, by name where it is not known.
-/// What is under way counts until it has ended.
+/// Machines of each pool that are not off, each counted once. What is under way counts until it has ended.
 pub(super) fn sizes(snapshot: &Snapshot, memory: &Memory) -> Vec<u32> {
-    let mut machines: Vec<FxHashSet<&str>> = vec![FxHashSet::default(); snapshot.pools.len()];
-    for node in snapshot.nodes().filter(|node| node.state != BaseState::Stopped) {
-        if let Some(pool) = node.pool {
-            let id = node.provider_id();
-            machines[pool as usize].insert(if id.is_empty() { &node.name } else { id });
-        }
-    }
-    let pools = snapshot.pools.iter().zip(machines);
-    pools.map(|(pool, nodes)| size(snapshot, pool, nodes, memory)).collect()
+    let twice = machines_with_two_nodes(snapshot);
+    let of_pool = |(at, pool): (usize, &PoolEntry)| {
+        let up = pool.counts.all_but(BaseState::Stopped) + pool.nodeless.len() as u32;
+        let doubled = twice.iter().filter(|node| node.pool == Some(at as u32)).count() as u32;
+        up - doubled + unseen(snapshot, pool, memory)
+    };
+    snapshot.pools.iter().enumerate().map(of_pool).collect()
 }
 
-fn size<'a>(snapshot: &'a Snapshot, pool: &'a PoolEntry, nodes: FxHashSet<&'a str>, memory: &Memory) -> u32 {
-    let mut machines = nodes;
-    let up = || pool.instances.values().filter(|instance| instance.state != InstanceState::Stopped);
-    for instance in up() {
-        if !machines.contains(&*instance.id) {
-            let is_named =
-                snapshot.node_with_id(&instance.id).is_none() && machines.contains(&*instance.name);
-            machines.insert(if is_named { &instance.name } else { &instance.id });
-        }
+/// Nodes that are up and bear the identity of another's machine: one was renamed, and its former self was not deleted yet.
+fn machines_with_two_nodes(snapshot: &Snapshot) -> Vec<&NodeEntry> {
+    // Where every node has an identity of its own, which is nearly always, there is none to look for.
+    if snapshot.node_ids.len() == snapshot.order.len() {
+        return Vec::new();
     }
+    let mut seen: FxHashSet<(Option<u32>, &str)> = FxHashSet::default();
+    let up = snapshot.nodes().filter(|node| node.state != BaseState::Stopped);
+    up.filter(|node| !node.provider_id().is_empty() && !seen.insert((node.pool, node.provider_id())))
+        .collect()
+}
+
+/// What is under way in a pool and is neither a node nor an instance that is up.
+fn unseen(snapshot: &Snapshot, pool: &PoolEntry, memory: &Memory) -> u32 {
     let launches = memory.ledger.launches.iter().filter(|(_, launch)| launch.pool == pool.name);
     let removals = memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == pool.name);
     let under_way = launches.map(|(name, launch)| (name, &launch.provider_id));
     let under_way = under_way.chain(removals.map(|(name, removal)| (name, &removal.provider_id)));
-    let is_seen = |name: &str| machines.contains(name);
-    let unseen = under_way.filter(|(name, id)| !is_seen(id) && !is_seen(name));
-    let mut unseen: Vec<&Name> = unseen.map(|(name, _)| name).collect();
-    if !unseen.is_empty() {
-        let names: FxHashSet<&Name> = up().map(|instance| &instance.name).collect();
-        unseen.retain(|name| !names.contains(name));
-    }
-    (machines.len() + unseen.len()) as u32
+    let is_up = |node: &NodeEntry| {
+        let own = node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name);
+        own && node.state != BaseState::Stopped
+    };
+    let is_seen = |name: &Name, id: &Name| {
+        snapshot.node_of_instance(id, name).is_some_and(is_up)
+            || pool.state_of(id, name).is_some_and(|state| state != InstanceState::Stopped)
+    };
+    under_way.filter(|(name, id)| !is_seen(name, id)).count() as u32
 }

@@ -63,6 +63,11 @@ impl Counts {
         self.states[state as usize]
     }
 
+    /// Nodes in every state but one.
+    pub fn all_but(&self, state: BaseState) -> u32 {
+        self.states.iter().sum::<u32>() - self.of(state)
+    }
+
     /// Nodes that take pods in the zone of a template.
     pub fn ready_in(&self, template: u32) -> u32 {
         self.zones.get(template as usize).copied().unwrap_or(0)
