@@ -46,6 +46,13 @@ impl PodTable {
         }
     }
 
+    /// Reads the cells of many, so that memory hands them over together: one after the other, each is waited for.
+    pub(super) fn fetch(&self, hashes: impl Iterator<Item = u32>) {
+        let mask = self.cells.len().wrapping_sub(1);
+        let cells = hashes.filter_map(|hash| self.cells.get(hash as usize & mask));
+        std::hint::black_box(cells.fold(0, |read, cell| read ^ cell.pod));
+    }
+
     /// The number with this hash for which `is_it` holds.
     pub(super) fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         self.place_of(hash, is_it).map(|at| self.cells[at].pod)

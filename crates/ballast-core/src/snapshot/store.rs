@@ -13,9 +13,12 @@ use crate::policy::{ClusterPolicySpec, VmPool, VmPoolSpec};
 use crate::units::{Share, Time};
 
 use super::instances::{Instances, bring_up_to_date};
-use super::pod_table::PodTable;
+use super::pod_table::{PodTable, hash_of};
 use super::store_pods::Shortcuts;
 use super::{PodEntry, PoolEntry, Snapshot};
+
+/// How many objects of a list have their places in memory fetched together.
+const FETCHED_AT_ONCE: usize = 64;
 
 /// Takes observations and keeps the newest snapshot.
 #[derive(Debug, Default)]
@@ -114,7 +117,8 @@ impl Store {
             objects.is_empty() && matches!(kind, Some(ObjectKind::ClusterPolicy | ObjectKind::VmPool));
         let max_shrink = if calms { Share::percent(100) } else { max_shrink };
         let state = self.snapshot_mut().sources.entry(source.clone()).or_default();
-        if !state.believes(objects.len(), at, max_shrink) {
+        let len = objects.iter().filter(|object| is_kept(object)).count();
+        if !state.believes(len, at, max_shrink) {
             return;
         }
         let mut gone = kind.map(|kind| self.keys(kind)).unwrap_or_default();
@@ -123,12 +127,16 @@ impl Store {
             self.pod_slots.reserve(objects.len());
             self.snapshot_mut().pods.reserve(more);
         }
-        for object in objects {
-            if !gone.is_empty() {
-                let key = key_of(&object);
-                gone.remove(&(key.namespace, key.name));
+        let mut objects = objects.into_iter();
+        while !objects.as_slice().is_empty() {
+            self.pod_slots.fetch(objects.as_slice().iter().take(FETCHED_AT_ONCE).filter_map(pod_hash));
+            for object in objects.by_ref().take(FETCHED_AT_ONCE) {
+                if !gone.is_empty() {
+                    let key = key_of(&object);
+                    gone.remove(&(key.namespace, key.name));
+                }
+                self.apply(object, at);
             }
-            self.apply(object, at);
         }
         for (namespace, name) in gone.into_keys() {
             if let Some(kind) = kind {
@@ -288,6 +296,17 @@ impl Store {
             kind => self.keys(kind).len(),
         }
     }
+}
+
+/// Whether an object of a list is kept: pods that have ended are not, and say nothing of how long the list should be.
+fn is_kept(object: &Object) -> bool {
+    !matches!(object, Object::Pod(pod) if pod.status.phase.is_terminal())
+}
+
+/// The hash of a pod's names.
+fn pod_hash(object: &Object) -> Option<u32> {
+    let Object::Pod(pod) = object else { return None };
+    Some(hash_of(&pod.metadata.namespace, &pod.metadata.name))
 }
 
 /// The name of an object, with its identity where it has one.

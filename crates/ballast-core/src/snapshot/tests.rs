@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::fixtures::{Cluster, a_pool, amounts};
-use crate::kube::{DaemonSet, Node};
+use crate::kube::{DaemonSet, Node, Phase};
 use crate::observation::{
     Body, Change, Instance, InstanceState, Object, ObjectKey, ObjectKind, Observation, Source, SourceKind,
 };
@@ -43,6 +43,27 @@ fn instances_that_are_told_of_before_their_pool_are_kept_for_it() {
     let snapshot = store.snapshot();
     assert_eq!(instances_of(&snapshot, "cpu").len(), 1, "deleted and made again");
     assert_eq!(snapshot.pools[0].stopped.len(), 1);
+}
+
+#[test]
+fn pods_that_have_ended_do_not_make_a_torn_list_look_whole() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    cluster.node("n1", "cpu");
+    let run = |cluster: &mut Cluster, from: usize, to: usize| {
+        for at in from..to {
+            cluster.running(&format!("web-{at}"), "n1", &[("cpu", "10m")]);
+        }
+    };
+    run(&mut cluster, 0, 20);
+    let mut store = cluster.store();
+    cluster.pods.truncate(4);
+    run(&mut cluster, 100, 130);
+    cluster.pods[4..].iter_mut().for_each(|pod| pod.status.phase = Phase::Succeeded);
+    cluster.observations().into_iter().for_each(|seen| store.observe(seen));
+    let snapshot = store.snapshot();
+    assert!(snapshot.trouble(&Source::kubernetes(ObjectKind::Pod), cluster.now).is_some());
+    assert_eq!(snapshot.nodes().next().map(|node| node.pods.len()), Some(20));
 }
 
 #[test]
