@@ -100,13 +100,15 @@ impl Oracle {
     /// what minimum sizes and headroom ask for.
     pub(super) fn check_need_of_plan(&mut self, world: &World, kinds: &[u32]) {
         let by_rule = self.needed_by_rule(world) as usize;
-        let is_enough = |machines: usize| kinds.len() <= LOOSENESS * machines + by_rule;
         let mut waiting: Vec<u32> =
             world.pods.iter().filter(|(_, pod)| pod.life == Life::Waiting).map(|(pod, _)| pod).collect();
         by_size(world, &mut waiting);
         let mut smallest = kinds.to_vec();
         smallest.sort_by_key(|&kind| (world.kinds[kind as usize].room[Resources::CPU], kind));
         smallest.dedup();
+        // A cheap machine may be launched for what would also fit beside something that needs a dear one.
+        let mixed = smallest.len() - 1;
+        let is_enough = |machines: usize| kinds.len() <= LOOSENESS * machines + mixed + by_rule;
         let (mut layout, mut alone) = (Layout::new(world), 0);
         for pod in waiting {
             if is_enough(layout.len() + alone) {
