@@ -4,7 +4,7 @@
 mod daemon;
 mod nodes;
 
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -76,6 +76,11 @@ impl Cluster {
     /// The address of the API.
     pub fn server(&self) -> String {
         format!("https://127.0.0.1:{}", self.ports.api)
+    }
+
+    /// The host and the port of the API.
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.ports.api).into()
     }
 
     /// A file below the folder of this cluster.

@@ -2,6 +2,7 @@
 //! for the nodes, and a cloud of the test's own runs the machines.
 
 mod crashes;
+mod kubelet;
 mod leaders;
 mod life;
 mod outages;

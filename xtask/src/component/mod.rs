@@ -7,6 +7,7 @@ mod chromium;
 mod go;
 mod kubernetes;
 mod kwok;
+mod namespaces;
 mod rustc;
 mod traces;
 mod valgrind;
@@ -55,6 +56,7 @@ const COMPONENTS: &[Component] = &[
     chromium::COMPONENT,
     kubernetes::COMPONENT,
     kwok::COMPONENT,
+    namespaces::COMPONENT,
     traces::COMPONENT,
     valgrind::COMPONENT,
 ];

@@ -60,8 +60,8 @@ impl Surroundings<'_> {
 pub(crate) struct Step {
     /// Its name within the suite.
     pub(crate) name: &'static str,
-    /// The component without which it cannot run.
-    pub(crate) needs: Option<&'static str>,
+    /// The components without which it cannot run.
+    pub(crate) needs: &'static [&'static str],
     /// What it does.
     pub(crate) work: Work,
 }
@@ -87,7 +87,7 @@ pub(crate) enum Ran {
 impl Step {
     /// Runs the step; an error of the step itself is one failed test.
     pub(crate) fn run(&self, suite: &str, surroundings: &Surroundings<'_>) -> Ran {
-        if let Some(component) = self.needs.filter(|name| !surroundings.has(name)) {
+        if let Some(component) = self.needs.iter().find(|name| !surroundings.has(name)) {
             println!("== {suite}: {}: not run, {component} is missing", self.name);
             return Ran::Without(component);
         }

@@ -26,7 +26,7 @@ const UNIT: Suite = Suite {
         step("rustfmt", Work::Check(&["fmt", "--all", "--check"])),
         step("tidy", Work::Own(|_| tidy::count())),
         step("clippy", Work::Check(CLIPPY)),
-        Step { name: "cargo-deny", needs: Some("cargo-deny"), work: Work::Own(deny::run) },
+        Step { name: "cargo-deny", needs: &["cargo-deny"], work: Work::Own(deny::run) },
         step("tests", Work::Tests(UNIT_TESTS)),
     ],
 };
@@ -51,7 +51,7 @@ const SIM: Suite = Suite {
             "tests",
             Work::Tests(&["test", "--no-fail-fast", "--release", "--features=schema", "-pballast-sim"]),
         ),
-        Step { name: "recorded workloads", needs: Some("traces"), work: Work::Tests(SIM_TRACES) },
+        Step { name: "recorded workloads", needs: &["traces"], work: Work::Tests(SIM_TRACES) },
     ],
 };
 const SIM_TRACES: &[&str] =
@@ -75,7 +75,7 @@ const CONSOLE: Suite = Suite {
     about: "the page and the demo in a real browser",
     steps: &[
         step("build", Work::Check(&["build", "--quiet", "--release", "-pballast"])),
-        Step { name: "browser", needs: Some("Chromium"), work: Work::Tests(CONSOLE_TESTS) },
+        Step { name: "browser", needs: &["Chromium"], work: Work::Tests(CONSOLE_TESTS) },
     ],
 };
 const CONSOLE_TESTS: &[&str] = &["test", "--no-fail-fast", "-pballast-e2e", "--features=console", "--tests"];
@@ -93,18 +93,42 @@ const DOCS: Suite = Suite {
 /// Of the release build: it is what runs in a cluster.
 const KUBERNETES: Suite = Suite {
     name: "kubernetes",
-    about: "`ballast run` against a real control plane, with nodes of kwok",
+    about: "`ballast run` against a real control plane, with nodes of kwok and pods that run",
     steps: &[
         step("build", Work::Check(&["build", "--quiet", "--release", "-pballast"])),
         step("adapters", Work::Tests(&["test", "--no-fail-fast", "--release", "-pballast-live"])),
-        Step { name: "control plane", needs: Some("Kubernetes"), work: Work::Tests(KUBERNETES_TESTS) },
+        Step { name: "control plane", needs: &["Kubernetes"], work: Work::Tests(KUBERNETES_TESTS) },
+        Step {
+            name: "pods in namespaces",
+            needs: &["Kubernetes", "namespaces"],
+            work: Work::Tests(NAMESPACES_TESTS),
+        },
     ],
 };
-const KUBERNETES_TESTS: &[&str] =
-    &["test", "--no-fail-fast", "--release", "-pballast-e2e", "--features=kubernetes", "--test=kubernetes"];
+const KUBERNETES_TESTS: &[&str] = &[
+    "test",
+    "--no-fail-fast",
+    "--release",
+    "-pballast-e2e",
+    "--features=kubernetes",
+    "--lib",
+    "--test=kubernetes",
+    "--",
+    "--skip=kubelet::namespaces::",
+];
+const NAMESPACES_TESTS: &[&str] = &[
+    "test",
+    "--no-fail-fast",
+    "--release",
+    "-pballast-e2e",
+    "--features=kubernetes",
+    "--test=kubernetes",
+    "--",
+    "kubelet::namespaces::",
+];
 
 const fn step(name: &'static str, work: Work) -> Step {
-    Step { name, needs: None, work }
+    Step { name, needs: &[], work }
 }
 
 /// The table in words, for `--help`.

@@ -1,0 +1,5 @@
+//! The test kubelet against a real control plane.
+
+mod loopback;
+mod namespaces;
+mod yard;
