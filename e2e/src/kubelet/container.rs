@@ -75,6 +75,9 @@ pub(super) async fn run(life: &Life, spec: &Container, restart: Restart, mut ord
         let wait = match start(life, spec, ends).await {
             Ok((process, environment)) => {
                 let ended = live(life, spec, process, &environment, &mut orders).await;
+                if let Ok(sandbox) = life.sandbox() {
+                    sandbox.forget(&layer(spec, ends));
+                }
                 let again = orders.by().is_none() && restart.again(ended.code);
                 let wait = back_off(ends);
                 ends += 1;
@@ -111,6 +114,11 @@ fn back_off(ends: u32) -> Duration {
     }
 }
 
+/// What a container writes in one of its starts has this name.
+fn layer(spec: &Container, ends: u32) -> String {
+    format!("{}-{ends}", spec.name)
+}
+
 fn told_ended(seen: &mut Seen, ended: Ended, next: Option<Duration>) {
     (seen.ready, seen.started) = (false, false);
     match next {
@@ -138,7 +146,7 @@ async fn start(life: &Life, spec: &Container, ends: u32) -> Result<(Process, Env
     let words: Vec<String> = words.map(|word| environment.expand(word)).collect();
     let process = sandbox
         .start(&Start {
-            layer: &format!("{}-{ends}", spec.name),
+            layer: &layer(spec, ends),
             mounts: &mounts,
             log: &life.log(&spec.name)?,
             read_only,

@@ -50,7 +50,7 @@ ln -s /proc/self/fd/1 "$tree/dev/stdout"
 ln -s /proc/self/fd/2 "$tree/dev/stderr"
 
 # From here on inside: links in paths lead to places of the container, never of the host.
-mkdir "$tree/.host"
+mkdir -p "$tree/.host"
 pivot_root "$tree" "$tree/.host"
 cd /
 while IFS=$tab read -r source target mode; do

@@ -99,6 +99,12 @@ impl Sandbox {
         Process::start(&within, &[&ours.map(str::to_owned), start.command].concat(), start.log).await
     }
 
+    /// Forgets what a container wrote: it is not started again with this layer.
+    pub(super) fn forget(&self, layer: &str) {
+        // It goes with the sandbox at the latest.
+        let _ = std::fs::remove_dir_all(self.inside(&self.folder.join("layers").join(layer)));
+    }
+
     /// Runs a command beside a container's own.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 # The sandbox of a pod: the process that holds the namespaces which its containers share, and what only they see.
 # $1: the folder of the pod, $2: its host name
 set -eu
-hostname "$2"
+echo "$2" >/proc/sys/kernel/hostname
 ip link set lo up
 mount -t tmpfs -o mode=755 layers "$1/layers"
 mount -t tmpfs -o mode=1777,size=64m shm "$1/shm"

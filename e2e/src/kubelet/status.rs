@@ -88,6 +88,8 @@ fn conditions(
     before: Option<&PodStatus>,
     now: Timestamp,
 ) -> Vec<PodCondition> {
+    // What others have told before us, such as the scheduler, keeps its time too.
+    let before = before.or(pod.status.as_ref());
     let sidecars = spec.init_containers.iter().flatten().filter(|init| is_sidecar(init));
     let unready: Vec<&str> = spec
         .containers
@@ -139,11 +141,13 @@ fn condition(
     let mut conditions = before.and_then(|before| before.conditions.as_ref()).into_iter().flatten();
     let same = conditions.find(|known| known.type_ == kind && known.status == status);
     let since = same.and_then(|known| known.last_transition_time.clone());
+    // Empty rather than left out: what is left out of a patch stays as it was.
+    let (reason, message) = why_not.unwrap_or_default();
     PodCondition {
         type_: kind.to_owned(),
         status: status.to_owned(),
-        reason: why_not.as_ref().map(|(reason, _)| (*reason).to_owned()),
-        message: why_not.map(|(_, message)| message).filter(|message| !message.is_empty()),
+        reason: Some(reason.to_owned()),
+        message: Some(message),
         last_transition_time: since.or(Some(Time(now))),
         ..PodCondition::default()
     }

@@ -10,7 +10,7 @@ const KNOWN: &[(&str, &str)] = &[
     (
         "",
         "activeDeadlineSeconds affinity automountServiceAccountToken containers dnsPolicy enableServiceLinks hostAliases \
-         hostname imagePullSecrets initContainers nodeName nodeSelector overhead preemptionPolicy priority \
+         hostname imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy priority \
          priorityClassName readinessGates restartPolicy schedulerName securityContext serviceAccount serviceAccountName \
          subdomain terminationGracePeriodSeconds tolerations topologySpreadConstraints volumes",
     ),
@@ -34,7 +34,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("volumes[].projected.sources[]", "configMap downwardAPI secret serviceAccountToken"),
 ];
 const CONTAINER: &str = "args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports readinessProbe \
-                         resources restartPolicy securityContext startupProbe terminationMessagePath \
+                         resizePolicy resources restartPolicy securityContext startupProbe terminationMessagePath \
                          terminationMessagePolicy volumeMounts workingDir";
 const CONTAINER_SECURITY: &str = "allowPrivilegeEscalation capabilities privileged readOnlyRootFilesystem runAsGroup \
                                   runAsNonRoot runAsUser seccompProfile";

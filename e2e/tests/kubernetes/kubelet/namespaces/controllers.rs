@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::{Case, PEER, Plot};
+use super::{Case, PEER, Plot, runs};
 
 pub(super) const CASES: &[Case] = &[
     ("a Deployment becomes available and scales", deployment),
@@ -42,11 +42,9 @@ fn node(plot: &Plot<'_>) -> Result<()> {
         &format!("nodeName: leaves, containers: [{{name: c, image: none, command: [sleep, '{mark}']}}]"),
     )?;
     plot.wait("pod/p", "condition=Ready")?;
+    ensure!(runs(&mark), "it does not run");
     plot.kubectl(&["delete", "node", "leaves"])?;
-    plot.yard.cluster.wait("the process to be gone", |_| {
-        let told = std::process::Command::new("pgrep").args(["-f", &format!("sleep {mark}")]).output()?;
-        Ok(!told.status.success())
-    })?;
+    plot.yard.cluster.wait("the process to be gone", |_| Ok(!runs(&mark)))?;
     ensure!(plot.get("node/n1", "{.status.conditions[?(@.type=='Ready')].status}")? == "True");
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::{Case, Plot};
+use super::{Case, Plot, runs};
 
 pub(super) const CASES: &[Case] = &[
     ("preStop, then SIGTERM, then SIGKILL", killed),
@@ -14,12 +14,12 @@ pub(super) const CASES: &[Case] = &[
 
 const STATE: &str = "{.status.containerStatuses[0].state.terminated.exitCode}";
 
-/// A pod whose container says when it hears SIGTERM, and does this then.
+/// A pod whose container says when it hears SIGTERM, and does this then. It is ready only when it would hear it.
 fn pod(plot: &Plot<'_>, then: &str, grace: u32) -> Result<()> {
     plot.apply(&format!(
         "{{apiVersion: v1, kind: Pod, metadata: {{name: p, finalizers: [ballast.dev/held]}}, spec: {{terminationGracePeriodSeconds: {grace}, \
-         containers: [{{name: c, image: none, command: [sh, -c, 'trap \"echo term; {then}\" TERM; echo begun; while :; do sleep 0.1; done'], \
-         readinessProbe: {{exec: {{command: ['true']}}, periodSeconds: 1}}, \
+         containers: [{{name: c, image: none, command: [sh, -c, 'trap \"echo term; {then}\" TERM; echo begun; touch /begun; while :; do sleep 0.1; done'], \
+         readinessProbe: {{exec: {{command: [test, -e, /begun]}}, periodSeconds: 1}}, \
          lifecycle: {{preStop: {{exec: {{command: [sh, -c, 'echo hook > /proc/1/fd/1']}}}}}}}}]}}}}"
     ))?;
     plot.wait("pod/p", "condition=Ready")
@@ -63,11 +63,7 @@ fn forced(plot: &Plot<'_>) -> Result<()> {
     let mark = format!("86400.{}", plot.yard.cluster.address().port());
     plot.pod("p", &format!("containers: [{{name: c, image: none, command: [sleep, '{mark}']}}]"))?;
     plot.wait("pod/p", "condition=Ready")?;
-    let runs = || -> Result<bool> {
-        let told = std::process::Command::new("pgrep").args(["-f", &format!("sleep {mark}")]).output()?;
-        Ok(told.status.success())
-    };
-    ensure!(runs()?, "it does not run");
+    ensure!(runs(&mark), "it does not run");
     plot.kubectl(&["delete", "pod", "p", "--force", "--grace-period=0"])?;
-    plot.yard.cluster.wait("the process to be gone", |_| Ok(!runs()?))
+    plot.yard.cluster.wait("the process to be gone", |_| Ok(!runs(&mark)))
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use ballast_e2e::kubelet::Kubelet;
 
-use super::yard::{Case, PEER, Plot, Yard};
+use super::yard::{Case, PEER, Plot, Yard, runs};
 
 #[test]
 fn containers_see_what_their_pod_gives_them_and_find_each_other() -> Result<()> {
