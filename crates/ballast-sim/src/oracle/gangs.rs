@@ -30,19 +30,25 @@ impl Oracle {
             rising.for_each(|machine| layout.open(world.machines[machine as usize].kind));
             kinds.iter().for_each(|&kind| layout.open(kind));
             taken_back(world, plan).for_each(|machine| layout.add(machine));
-            for (name, promised) in &self.promised {
-                match world.by_name.get(name) {
-                    // It comes with the cordon that it was stopped with, which the launch takes away at its end.
-                    Some(&machine) if has_come_cordoned(world, machine) => layout.add(machine),
-                    Some(&machine) if world.machines[machine as usize].power.counts() => {}
-                    // It may still be asked for.
-                    _ => layout.open(promised.kind),
-                }
-            }
+            self.still_to_come(world).for_each(|kind| layout.open(kind));
+            // It comes with the cordon that it was stopped with, which the launch takes away at its end.
+            let named = self.promised.keys().filter_map(|name| world.by_name.get(name).copied());
+            named
+                .filter(|&machine| has_come_cordoned(world, machine))
+                .for_each(|machine| layout.add(machine));
             self.judge(world, "I-16", layout.take_all(&members, true), || {
                 format!("nodes are launched for gang {gang}, and not all of it gets a place")
             });
         }
+    }
+
+    /// The kinds of the machines that plans launched and that their clouds were not asked for yet, or have not begun.
+    pub(super) fn still_to_come<'a>(&'a self, world: &'a World) -> impl Iterator<Item = u32> + 'a {
+        let launched = self.promised.iter().filter(|(name, _)| {
+            let machine = world.by_name.get(*name).map(|&machine| &world.machines[machine as usize]);
+            machine.is_none_or(|machine| !machine.power.counts())
+        });
+        launched.map(|(_, promised)| promised.kind)
     }
 
     /// Remembers what is launched, and for which gangs.
@@ -63,7 +69,11 @@ impl Oracle {
                 _ => &action.precondition.token,
             };
             if !gang.is_empty() {
-                self.gangs_since.entry(gang.clone()).or_insert(world.now);
+                let deadline = self.pools[world.kinds[kind as usize].pool as usize].spec.times.gang_deadline;
+                let since = self.gangs_since.entry(gang.clone()).or_insert(world.now);
+                if world.now.since(*since) >= deadline {
+                    *since = world.now;
+                }
             }
             let promised = Promised { gang, kind, identity: identity.clone(), since: world.now };
             self.promised.insert(target.name.clone(), promised);

@@ -128,14 +128,13 @@ impl Oracle {
             self.removed.iter().filter(counted).count() as u64
         };
         let (in_pool, in_all) = (within(own.window, Some(pool)), within(all.window, None));
+        let base = |pool: u32| {
+            let to_come = self.still_to_come(world).filter(|&kind| world.kinds[kind as usize].pool == pool);
+            staying(world, watch, pool) + to_come.count() as u64
+        };
         // The one that goes is still among those that stay.
-        let of_pool = allowed(&own, staying(world, watch, pool) + in_pool - 1);
-        // Of the whole cluster, what is on its way out counts as there: a narrower base is broken once by gpu-gangs (seed 2).
-        let running: i64 = world.meter.pools[..self.pools.len()]
-            .iter()
-            .map(|pool| pool.power[..3].iter().sum::<i64>())
-            .sum();
-        let of_all = allowed(&all, running as u64 + in_all);
+        let of_pool = allowed(&own, base(pool) + in_pool - 1);
+        let of_all = allowed(&all, (0..self.pools.len() as u32).map(base).sum::<u64>() + in_all - 1);
         self.judge(world, "I-7", in_pool <= of_pool, || {
             format!("`{}` is the {in_pool}th of its pool in {}, {of_pool} may go", machine.name, own.window)
         });

@@ -71,6 +71,30 @@ fn what_was_launched_for_a_gang_is_kept_for_it_and_given_back_at_its_deadline() 
 }
 
 #[test]
+fn a_gang_that_can_be_completed_after_all_keeps_what_came_for_it() {
+    let mut cluster = Cluster::new();
+    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    pool.scale_down.cool_down = Span::ZERO;
+    let deadline = pool.times.gang_deadline;
+    a_waiting_gang(&mut cluster, 3);
+    let plan = checked(&mut cluster);
+    let nodes: Vec<String> = plan.actions.iter().map(|action| action.target.name.to_string()).collect();
+    nodes[..2].iter().for_each(|name| _ = cluster.node(name, "cpu"));
+    cluster.now += deadline;
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions.len(), 1, "the third is launched anew: {:?}", plan.actions);
+    assert_eq!(plan.actions[0].kind, ActionKind::CreateInstance);
+    // That one fails too: what there is is kept for as long as before.
+    let again = cluster.now;
+    cluster.now += Span::from_secs(1);
+    let key = crate::memory::BackOffKey { pool: "cpu".into(), ..Default::default() };
+    cluster.memory.ledger.note_failure(key, ErrorClass::StockOut, cluster.now);
+    let plan = checked(&mut cluster);
+    let held = UnsafeToRemove::HeldForGang { gang: "default/train".into(), until: again + deadline };
+    assert_eq!(kept(&plan, &nodes[0]), Some(held));
+}
+
+#[test]
 fn a_gang_that_is_gone_holds_nothing() {
     let mut cluster = Cluster::new();
     cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));

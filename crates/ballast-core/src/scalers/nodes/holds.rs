@@ -51,7 +51,13 @@ pub(crate) fn holds_after(
     });
     for action in actions.iter().filter(|action| !action.gang.is_empty()) {
         let new = || GangHold { since: now, nodes: Default::default() };
-        gangs.entry(action.gang.clone()).or_insert_with(new).nodes.insert(action.target.name.clone());
+        let hold = gangs.entry(action.gang.clone()).or_insert_with(new);
+        let pool = snapshot.pool_named(&action.target.pool);
+        if pool.is_some_and(|pool| now.since(hold.since) >= pool.spec.times.gang_deadline) {
+            // It was given up, and can be completed after all: what is still there is kept for it once more.
+            hold.since = now;
+        }
+        hold.nodes.insert(action.target.name.clone());
     }
     gangs
 }
