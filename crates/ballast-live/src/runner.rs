@@ -29,7 +29,7 @@ use crate::clock::Clock;
 use crate::kubernetes::{
     Answer, Connection, Kubernetes, Leadership, Lease, LeaseTimes, REQUEST_TIMEOUT, watch_all,
 };
-use crate::providers::{AllowedHosts, Polling, Providers, pool_of};
+use crate::providers::{AllowedHosts, Polling, Providers};
 
 /// Observations that wait for the engine; who has more to tell waits.
 const OBSERVATIONS_MAX: usize = 1024;
@@ -192,7 +192,7 @@ impl<L: Listener> Runner<L> {
         self.requests.spawn(async move {
             let answer = if request.changes() && !leadership.outlasts(Instant::now(), REQUEST_TIMEOUT) {
                 Answer::Reply(Reply::Failed(too_short()))
-            } else if pool_of(&request).is_some() {
+            } else if request.pool().is_some() {
                 Answer::Reply(providers.send(&request).await)
             } else {
                 kubernetes.send(&request).await

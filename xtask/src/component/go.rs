@@ -96,13 +96,26 @@ impl Module {
         let name = format!("{}-{}-{:08x}", self.folder, self.version, hasher.finish() as u32);
         Ok(workspace::cache()?.join("tools").join("go").join(name))
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{kubernetes, kwok};
+    use super::*;
 
     /// The version that `go.mod` requires.
-    #[cfg(test)]
-    pub(super) fn required(&self, module: &str) -> Option<String> {
-        let text = std::fs::read_to_string(self.sources().join("go.mod")).ok()?;
-        let line =
-            text.lines().find(|line| line.trim_start_matches("require ").trim().starts_with(module))?;
+    fn required(module: &Module, path: &str) -> Option<String> {
+        let text = std::fs::read_to_string(module.sources().join("go.mod")).ok()?;
+        let line = text.lines().find(|line| line.trim_start_matches("require ").trim().starts_with(path))?;
         line.split_whitespace().find(|word| word.starts_with('v')).map(str::to_owned)
+    }
+
+    #[test]
+    fn the_version_that_is_told_is_the_one_that_is_built() {
+        for (module, path) in
+            [(&kubernetes::MODULE, "k8s.io/kubernetes"), (&kwok::MODULE, "sigs.k8s.io/kwok")]
+        {
+            assert_eq!(required(module, path).as_deref(), Some(module.version), "{path}");
+        }
     }
 }

@@ -97,7 +97,7 @@ const KUBERNETES: Suite = Suite {
     steps: &[
         step("build", Work::Check(&["build", "--quiet", "--release", "-pballast"])),
         step("adapters", Work::Tests(&["test", "--no-fail-fast", "--release", "-pballast-live"])),
-        Step { name: "control plane", needs: &["Kubernetes"], work: Work::Tests(KUBERNETES_TESTS) },
+        Step { name: "control plane", needs: &["Kubernetes", "kwok"], work: Work::Tests(KUBERNETES_TESTS) },
         Step {
             name: "pods in namespaces",
             needs: &["Kubernetes", "namespaces"],

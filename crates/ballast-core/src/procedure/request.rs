@@ -140,6 +140,17 @@ impl Request {
         Self::KINDS[at]
     }
 
+    /// The pool that it speaks of, where it is one to the provider of machines.
+    pub fn pool(&self) -> Option<&Name> {
+        match self {
+            Self::StartInstance { pool, .. }
+            | Self::CreateInstance { pool, .. }
+            | Self::StopInstance { pool, .. }
+            | Self::ReadInstance { pool, .. } => Some(pool),
+            _ => None,
+        }
+    }
+
     /// Whether it changes anything in the world; reads do not.
     pub fn changes(&self) -> bool {
         !matches!(self, Self::ReadLedger | Self::ReadInstance { .. } | Self::ReadNode { .. })

@@ -34,8 +34,9 @@ pub(super) trait Wire: DeserializeOwned + Clone + Send + 'static {
     fn object(self, sharing: &mut Sharing) -> Result<Object, SourceError>;
 }
 
+/// Objects of Kubernetes itself; `with` shares more of one than its metadata.
 macro_rules! slim {
-    ($($kind:ident),*) => {$(
+    ($($kind:ident $(with $share:ident)?),*) => {$(
         impl Wire for $kind {
             fn key(&self) -> ObjectKey {
                 key(&self.metadata)
@@ -47,29 +48,22 @@ macro_rules! slim {
 
             fn object(mut self, sharing: &mut Sharing) -> Result<Object, SourceError> {
                 sharing.meta(&mut self.metadata);
+                $(sharing.$share(&mut self);)?
                 Ok(Object::$kind(self))
             }
         }
     )*};
 }
 
-slim!(Node, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim, DaemonSet, PriorityClass);
-
-impl Wire for Pod {
-    fn key(&self) -> ObjectKey {
-        key(&self.metadata)
-    }
-
-    fn version(&self) -> String {
-        self.metadata.resource_version.to_string()
-    }
-
-    fn object(mut self, sharing: &mut Sharing) -> Result<Object, SourceError> {
-        sharing.meta(&mut self.metadata);
-        sharing.pod(&mut self);
-        Ok(Object::Pod(self))
-    }
-}
+slim!(
+    Node,
+    Pod with pod,
+    PodDisruptionBudget,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    DaemonSet,
+    PriorityClass
+);
 
 /// A document of ours: it is read and checked as one from a file is.
 #[derive(Clone, serde::Deserialize)]

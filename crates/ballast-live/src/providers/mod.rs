@@ -82,7 +82,7 @@ impl Providers {
 
     /// Sends a request about an instance.
     pub async fn send(&self, request: &Request) -> Reply {
-        let Some(pool) = pool_of(request) else {
+        let Some(pool) = request.pool() else {
             return Reply::Failed(error(ErrorClass::Invalid, "not a request to a provider".into()));
         };
         match self.of(pool) {
@@ -99,17 +99,6 @@ impl Provider {
             "External" => External::new(&provider.settings, hosts).map(Self::External),
             other => Err(error(ErrorClass::Invalid, format!("the provider `{other}` cannot be used live"))),
         }
-    }
-}
-
-/// The pool that a request speaks of, if it is one to a provider.
-pub fn pool_of(request: &Request) -> Option<&Name> {
-    match request {
-        Request::StartInstance { pool, .. }
-        | Request::CreateInstance { pool, .. }
-        | Request::StopInstance { pool, .. }
-        | Request::ReadInstance { pool, .. } => Some(pool),
-        _ => None,
     }
 }
 

@@ -87,17 +87,6 @@ impl Driver {
     }
 }
 
-/// The pool that a request to a cloud speaks of.
-fn pool_of(request: &Request) -> Option<&Name> {
-    match request {
-        Request::StartInstance { pool, .. }
-        | Request::CreateInstance { pool, .. }
-        | Request::StopInstance { pool, .. }
-        | Request::ReadInstance { pool, .. } => Some(pool),
-        _ => None,
-    }
-}
-
 impl Simulation {
     /// Something has changed: the controller looks soon.
     pub(super) fn wake(&mut self) {
@@ -153,7 +142,7 @@ impl Simulation {
         let at = driver.sent;
         driver.sent += 1;
         *driver.requests.entry(request.kind()).or_default() += 1;
-        let pool = pool_of(&request).and_then(|name| self.world.pools.iter().find(|pool| pool.name == *name));
+        let pool = request.pool().and_then(|name| self.world.pools.iter().find(|pool| pool.name == *name));
         let latency = pool.map_or(API_LATENCY, |pool| pool.latency);
         let way = Span::from_millis(latency.as_millis() / 2);
         let incarnation = driver.incarnation;
@@ -217,7 +206,7 @@ impl Simulation {
             _ => {}
         }
         let (faults, streams) = (&self.world.faults, self.world.streams);
-        let pool = pool_of(request);
+        let pool = request.pool();
         let entity = pool.cloned().unwrap_or_default();
         let dice = self.driver.dice.entry(entity);
         let dice = dice.or_insert_with_key(|entity| streams.stream("requests", entity));
