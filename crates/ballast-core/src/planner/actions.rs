@@ -13,7 +13,7 @@ use crate::plan::{
 use crate::policy::StopMode;
 use crate::scalers::nodes::{Going, NodeWishes, Removals, Why};
 use crate::snapshot::Snapshot;
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 /// What launches are numbered and dated by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -220,24 +220,19 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
         let pool = &snapshot.pools[node.pool.expect("a candidate has a pool") as usize];
         let idle = now.since(going.idle_since);
         let moved = going.displaces.len();
-        let (code, message) = match (&going.why, moved) {
-            (Why::AboveMaximum, _) => (
+        let (code, message) = match &going.why {
+            Why::AboveMaximum => (
                 ActionCode::AboveMaximum,
                 format!("pool {} is above its maximum of {}", pool.name, pool.spec.max),
             ),
-            (Why::GangGivenUp { gang, since }, _) => (
+            Why::GangGivenUp { gang, since } => (
                 ActionCode::GangGivenUp,
                 format!(
                     "started for gang {gang}, which could not be completed within {}",
                     now.since(*since).rounded()
                 ),
             ),
-            (Why::Unneeded, 0) => (ActionCode::Unneeded, format!("empty for {}", idle.rounded())),
-            (Why::Unneeded, pods) => {
-                let fit = if pods == 1 { "fits" } else { "fit" };
-                let (idle, pods) = (idle.rounded(), plural(pods as u32, "pod"));
-                (ActionCode::Unneeded, format!("unneeded for {idle}; its {pods} {fit} elsewhere"))
-            }
+            Why::Unneeded => (ActionCode::Unneeded, unneeded(idle, moved, going.waits_for.len())),
         };
         let inputs = vec![
             Input { name: "idleSeconds".into(), value: (idle.as_millis() / 1000).into(), age_seconds: age },
@@ -280,6 +275,24 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
         }
     };
     removals.nodes.iter().map(stop).collect()
+}
+
+/// Why a node goes that nobody needs: it is empty, or what is on it fits elsewhere, or ends.
+fn unneeded(idle: Span, moved: usize, waited_for: usize) -> String {
+    let idle = idle.rounded();
+    if moved + waited_for == 0 {
+        return format!("empty for {idle}");
+    }
+    let told = |count: usize, one: &str, many: &str| {
+        let does = if count == 1 { one } else { many };
+        (count > 0).then(|| format!("{} {does}", plural(count as u32, "pod")))
+    };
+    let parts = [
+        told(moved, "fits elsewhere", "fit elsewhere"),
+        told(waited_for, "runs to its end", "run to their end"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("unneeded for {idle}; its {}", parts.join(" and "))
 }
 
 /// Actions in the order in which they are done, numbered. Launches alone are numbered already.

@@ -5,7 +5,7 @@ use crate::fixtures::{Cluster, a_pool, labels, noon};
 use crate::kube::{Name, RestartPolicy};
 use crate::memory::{Launch, LaunchKind, Removal};
 use crate::observation::{ErrorClass, InstanceState, Observation, Source, SourceError};
-use crate::plan::{ActionCode, ActionKind, HoldReason, UnsafeToRemove};
+use crate::plan::{ActionCode, ActionKind, HoldReason, Plan, UnsafeToRemove};
 use crate::units::{Span, Time};
 
 #[test]
@@ -144,6 +144,11 @@ fn a_batch_pool_cordons_and_waits() {
     assert_eq!(kinds(&plan), [(ActionKind::CordonNode, "n1".to_owned())]);
     assert!(plan.actions[0].precondition.displaces.is_empty());
     assert_eq!(plan.actions[0].precondition.waits_for, [Name::from("uid-batch-1")]);
+    let told = |plan: &Plan| {
+        let (_, pods) = plan.actions[0].reason.message.split_once("; ").expect("it is not empty");
+        pods.to_owned()
+    };
+    assert_eq!(told(&plan), "its 1 pod runs to its end");
     let bare = &mut cluster.pods[0];
     bare.metadata.owner_references.clear();
     assert!(matches!(kept(&checked(&mut cluster), "n1"), Some(UnsafeToRemove::PodBlocks { .. })));
@@ -157,6 +162,7 @@ fn a_batch_pool_cordons_and_waits() {
     let plan = checked(&mut cluster);
     assert_eq!(kinds(&plan), [(ActionKind::CordonNode, "n1".to_owned())]);
     assert_eq!(plan.actions[0].precondition.displaces, [Name::from("uid-web-1")]);
+    assert_eq!(told(&plan), "its 1 pod fits elsewhere and 1 pod runs to its end");
     cluster.nodes.remove("n2");
     cluster.instances.remove("sim:///n2");
     cluster.pods.clear();
