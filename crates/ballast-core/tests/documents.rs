@@ -45,6 +45,9 @@ fn summary(documents: &Documents) -> String {
         writeln!(told, "  {} large annotations left out", documents.dropped_annotations)
             .expect("a string takes everything");
     }
+    for doubt in &documents.doubts {
+        writeln!(told, "\n{doubt}").expect("a string takes everything");
+    }
     told
 }
 

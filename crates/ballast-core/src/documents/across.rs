@@ -5,9 +5,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::Documents;
+use super::apart::apart;
 use super::check::{Finding, Findings};
 use super::tree::Path;
-use crate::kube::{LabelSelector, Meta, Name};
+use crate::kube::{LabelSelector, Meta, Name, Node};
 use crate::observation::{Object, Observation, Source};
 use crate::policy::{ClusterPolicySpec, Mode, VmPoolSpec};
 use crate::snapshot::PoolEntry;
@@ -102,7 +103,9 @@ impl Across {
                 _ => None,
             })
             .collect();
-        for (policy, spot) in policies.iter().skip(1) {
+        // One of the same name is told of as a second one already.
+        for (policy, spot) in policies.iter().skip(1).filter(|(policy, _)| policy.name != policies[0].0.name)
+        {
             let message = format!("a second ClusterPolicy, `{}`: a cluster has one", policy.name);
             self.clash(*spot, Some(policies[0].1), |found| {
                 found.conflict(Path::default().key("kind"), message);
@@ -143,9 +146,13 @@ impl Across {
 
     fn pools(&mut self, documents: &Documents, policy: Option<&ClusterPolicySpec>) {
         let placed = documents.objects.iter().zip(self.objects.clone());
+        // A second one of the same name is told of as such, and not as one that claims the same nodes.
+        let is_first = |name: &Name, spot: Spot| {
+            self.seen.get(&("VmPool", Name::default(), name.clone())).is_none_or(|first| *first == spot)
+        };
         let pools: Vec<(&Name, &VmPoolSpec, Spot)> = placed
             .filter_map(|(placed, spot)| match &placed.value {
-                Object::VmPool(pool) => Some((&pool.name, &pool.spec, spot)),
+                Object::VmPool(pool) if is_first(&pool.name, spot) => Some((&pool.name, &pool.spec, spot)),
                 _ => None,
             })
             .collect();
@@ -162,6 +169,7 @@ impl Across {
             }
         }
         self.nodes_in_two_pools(documents, &pools);
+        self.templates(documents, &pools);
         self.modes(policy.map_or(Mode::Observe, |policy| policy.mode), policy.is_some(), &pools);
     }
 
@@ -180,6 +188,33 @@ impl Across {
                 self.clash(spot, None, |found| {
                     let finding = found.conflict(Path::default().key("metadata"), message);
                     finding.help("a node belongs to one pool: let `members` of one of them be narrower");
+                });
+            }
+        }
+    }
+
+    /// What a new node of a pool shall have, held against the nodes that it has.
+    fn templates(&mut self, documents: &Documents, pools: &[(&Name, &VmPoolSpec, Spot)]) {
+        let nodes = documents.objects.iter().filter_map(|placed| match &placed.value {
+            Object::Node(node) => Some(node),
+            _ => None,
+        });
+        let nodes: Vec<&Node> = nodes.collect();
+        for (name, spec, spot) in pools {
+            let entry = PoolEntry::new((*name).clone(), Arc::new((*spec).clone()));
+            let members =
+                nodes.iter().filter(|node| entry.claims(&node.metadata.name, &node.metadata.labels));
+            let members: Vec<&Node> = members.copied().collect();
+            for (resource, written, largest) in apart(&spec.template, &members) {
+                let path = ["spec", "template", "allocatable", resource];
+                let path = path.iter().fold(Path::default(), |path, key| path.key(key));
+                let message = format!(
+                    "a new node would have {written} of {resource}, but the nodes of the pool have up to {largest}"
+                );
+                self.clash(*spot, None, |found| {
+                    found
+                        .doubt(path, message)
+                        .help("write what `kubectl get node -o yaml` shows as `allocatable`");
                 });
             }
         }

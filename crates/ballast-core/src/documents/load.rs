@@ -251,11 +251,15 @@ impl<'f> Loader<'f> {
         for clash in across.check(&self.documents) {
             self.complain_of_clash(clash);
         }
-        if self.problems.is_empty() {
+        let is_error = |(_, problem): &(usize, Problem)| problem.code != ProblemCode::Doubtful;
+        if !self.problems.iter().any(is_error) {
+            self.documents.doubts = self.problems.into_iter().map(|(_, problem)| problem).collect();
             self.documents.dropped_annotations = self.shared.dropped_annotations;
             self.documents.observations.sort_by_key(|placed| placed.value.taken_at);
             return Ok(self.documents);
         }
+        // What is doubtful can wait until what is wrong is mended.
+        self.problems.retain(is_error);
         // Several problems may be found in one place by way of its surroundings; each is told once.
         self.problems.sort_by_key(|(file, problem)| (*file, problem.place.line, problem.place.column));
         let mut list: Vec<Problem> = self.problems.into_iter().map(|(_, problem)| problem).collect();

@@ -11,6 +11,7 @@
 //! bytes. No input panics, and memory and stack are bounded by the limits below and the size of the input.
 
 mod across;
+mod apart;
 mod check;
 mod document;
 mod json;
@@ -29,7 +30,7 @@ mod tree;
 mod whole;
 mod yaml;
 
-pub use check::{Finding, Findings, check_cluster_policy, check_vm_pool};
+pub use check::{Finding, Findings, check_cluster_policy, check_requests, check_vm_pool};
 pub use kind::DocumentKind;
 pub use load::load;
 pub use meta::{NAME_ALLOWED, name_trouble};
@@ -78,6 +79,8 @@ pub struct Documents {
     pub ignored: BTreeMap<(Name, Name), u32>,
     /// Annotations that were left out because they are large.
     pub dropped_annotations: u32,
+    /// What is allowed and probably not what is meant.
+    pub doubts: Vec<Problem>,
 }
 
 /// A simulated world.

@@ -51,6 +51,8 @@ pub enum ProblemCode {
     Contradiction,
     /// Two documents that are the same or contradict each other.
     Conflict,
+    /// Allowed, and probably not what is meant: it keeps nothing from being loaded.
+    Doubtful,
 }
 
 /// All problems of a set of files, in the order of the files. Nothing of the files is used.
@@ -91,13 +93,28 @@ impl Problem {
             _ => node.place_of(path),
         };
         let path = base.join(&Path(path.to_vec()));
-        let told = told(what);
+        let is_type = matches!(what, What::Type { .. });
+        let mut told = told(what);
+        if let Some(number) = leading_zeros(source, at).filter(|_| is_type) {
+            told.message = format!("a number does not begin with 0: `{number}` is not allowed here");
+            told.suggestion = Some(format!("did you mean `{}`?", number.trim_start_matches('0')));
+        }
         Self {
             allowed: told.allowed,
             suggestion: told.suggestion,
             ..Self::new(source, at, path, told.code, told.message)
         }
     }
+}
+
+/// The whole number that stands at a place, where it begins with zeros: YAML makes something else of it.
+fn leading_zeros<'t>(source: &'t Source<'_>, at: u32) -> Option<&'t str> {
+    let rest = source.text.get(at as usize..)?;
+    let end =
+        rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '.').unwrap_or(rest.len());
+    let is_number = rest[..end].bytes().all(|byte| byte.is_ascii_digit());
+    let number = rest[..end].trim_start_matches('0');
+    (is_number && !number.is_empty() && number.len() < end).then_some(&rest[..end])
 }
 
 /// What is told of a value that could not be read.
@@ -138,8 +155,8 @@ fn told(what: What) -> Told {
 impl fmt::Display for Problem {
     /// The problem as compilers show it: message, place, line with a mark, what is allowed, what was meant.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code: _, place, path, message, allowed, suggestion, snippet } = self;
-        write!(f, "error: ")?;
+        let Self { code, place, path, message, allowed, suggestion, snippet } = self;
+        write!(f, "{}: ", if *code == ProblemCode::Doubtful { "warning" } else { "error" })?;
         if !path.0.is_empty() {
             write!(f, "{path}: ")?;
         }

@@ -78,6 +78,15 @@ impl Path {
     }
 }
 
+impl Path {
+    /// It in words, behind the words of what it begins at: `pools[0].max`, `requests["nvidia.com/gpu"]`.
+    pub fn behind(&self, place: &str) -> String {
+        let path = self.to_string();
+        let point = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+        format!("{place}{point}{path}")
+    }
+}
+
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, segment) in self.0.iter().enumerate() {

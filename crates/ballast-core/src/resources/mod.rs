@@ -7,7 +7,7 @@ mod request;
 pub use gpu::{GPU_WHOLE_MILLI, GpuDevices, GpuNeed};
 pub use names::{Dimension, ResourceNames, is_gpu};
 pub(crate) use request::is_extended;
-pub use request::{amounts_of, extended_names, pod_requests};
+pub use request::{GPU_MILLI_RESOURCE, amounts_of, extended_names, pod_requests};
 
 use std::ops::{Index, IndexMut};
 

@@ -17,7 +17,7 @@ const GPU_MILLI_ANNOTATION: &str = "alibabacloud.com/gpu-milli";
 /// The annotation of a GPU share as a fraction, as Run:ai writes it.
 const GPU_FRACTION_ANNOTATION: &str = "gpu-fraction";
 /// The extended resource of a GPU share in thousandths.
-const GPU_MILLI_RESOURCE: &str = "ballast.dev/gpu-milli";
+pub const GPU_MILLI_RESOURCE: &str = "ballast.dev/gpu-milli";
 
 /// Requests by name: CPU in thousandths, all else in units.
 type Amounts = BTreeMap<Name, i64>;

@@ -17,11 +17,33 @@ const MAX: i128 = (i64::MAX as i128) * NANO;
 
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{text}` is not a quantity: write a number with an optional suffix, such as `500m`, `2`, `1.5Gi` or `16G`"
-)]
+#[error("`{text}` is not a quantity: {}", self.help())]
 pub struct QuantityError {
     text: String,
+}
+
+impl QuantityError {
+    /// What was meant by a suffix in other letters, or with a `B` for bytes; else the form.
+    fn help(&self) -> String {
+        let end = self.text.find(|letter: char| !(letter.is_ascii_digit() || letter == '.'));
+        let (number, suffix) = self.text.split_at(end.unwrap_or(self.text.len()));
+        let suffix = suffix.trim_start().to_ascii_lowercase();
+        let unit = suffix.strip_suffix('b').unwrap_or(&suffix);
+        let known = ["k", "m", "g", "t", "p"]
+            .into_iter()
+            .find(|known| unit.strip_suffix('i').unwrap_or(unit) == *known);
+        match known {
+            Some(letter) if Quantity::parse(number).is_some() => {
+                let upper = letter.to_ascii_uppercase();
+                let decimal = if letter == "k" { letter } else { &upper };
+                match unit.ends_with('i') {
+                    true => format!("did you mean `{number}{upper}i`?"),
+                    false => format!("did you mean `{number}{upper}i` or `{number}{decimal}`?"),
+                }
+            }
+            _ => "write a number with an optional suffix, such as `500m`, `2`, `1.5Gi` or `16G`".to_owned(),
+        }
+    }
 }
 
 impl Quantity {
@@ -229,6 +251,21 @@ mod tests {
         }
         for text in ["", "-", ".", "1.2.3", "abc", "1 Gi", "1gi", "1e", "NaN", "1e999", "--1", "0x10"] {
             assert!(text.parse::<Quantity>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn says_what_was_meant() {
+        for (text, help) in [
+            ("32GB", "did you mean `32Gi` or `32G`?"),
+            ("1.5gi", "did you mean `1.5Gi`?"),
+            ("64Gib", "did you mean `64Gi`?"),
+            ("20 kb", "did you mean `20Ki` or `20k`?"),
+            ("b", "write a number with an optional suffix, such as `500m`, `2`, `1.5Gi` or `16G`"),
+            ("", "write a number with an optional suffix, such as `500m`, `2`, `1.5Gi` or `16G`"),
+        ] {
+            let told = text.parse::<Quantity>().expect_err(text).to_string();
+            assert_eq!(told, format!("`{text}` is not a quantity: {help}"));
         }
     }
 

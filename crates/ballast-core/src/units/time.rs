@@ -20,7 +20,7 @@ pub struct Span(i64);
 
 /// Why a text is not a length of time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a duration: write a number with a unit, such as `90s`, `5m`, `2h`, `7d` or `1h30m`")]
+#[error("{}", self.words())]
 pub struct SpanError {
     text: String,
 }
@@ -242,9 +242,21 @@ macro_rules! text_serde {
     };
 }
 impl SpanError {
+    fn words(&self) -> String {
+        let text = &self.text;
+        match text.parse::<u64>() {
+            Ok(number) => Self::without_unit(number),
+            Err(_) => {
+                format!(
+                    "`{text}` is not a duration: write a number with a unit, such as `90s`, `5m`, `2h`, `7d` or `1h30m`"
+                )
+            }
+        }
+    }
+
     /// The number alone does not say of what.
     fn without_unit(number: impl fmt::Display) -> String {
-        format!("the number {number} has no unit: did you mean `{number}m`, or `{number}s`?")
+        format!("the number {number} has no unit: did you mean `{number}h`, `{number}m` or `{number}s`?")
     }
 }
 
@@ -311,6 +323,10 @@ mod tests {
             assert_eq!(span.as_millis(), ms, "{text}");
             assert_eq!(span.to_string(), printed);
         }
+        assert_eq!(
+            "24".parse::<Span>().unwrap_err().to_string(),
+            "the number 24 has no unit: did you mean `24h`, `24m` or `24s`?"
+        );
         for text in ["", "5", "m", "1y", "-5s", "1e400s", "99999999999d"] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }

@@ -7,6 +7,7 @@ mod metric_scaler;
 mod object;
 mod observation;
 mod ray_scaler;
+mod requests;
 mod shared;
 mod spark_pool;
 mod vm_pool;
@@ -20,9 +21,13 @@ pub(super) use ray_scaler::ray_scaler;
 pub(super) use spark_pool::spark_pool;
 pub(super) use vm_pool::vm_pool;
 
+use std::collections::BTreeMap;
+
 use super::problem::ProblemCode;
 use super::tree::Path;
+use crate::kube::Name;
 use crate::policy::{ClusterPolicySpec, VmPoolSpec};
+use crate::units::Quantity;
 
 /// Everything that is wrong with what a VmPool says, wherever it is written; paths begin with `spec`.
 pub fn check_vm_pool(spec: &VmPoolSpec) -> Findings {
@@ -35,6 +40,14 @@ pub fn check_vm_pool(spec: &VmPoolSpec) -> Findings {
 pub fn check_cluster_policy(spec: &ClusterPolicySpec) -> Findings {
     let mut found = Findings::default();
     cluster_policy(spec, &mut found);
+    found
+}
+
+/// Everything that is wrong with what a pod requests, wherever it is written; paths begin with `requests`, and `share` is the
+/// field in which a part of a GPU is written.
+pub fn check_requests(amounts: &BTreeMap<Name, Quantity>, share: &str) -> Findings {
+    let mut found = Findings::default();
+    requests::requests(&mut found, &Path::default().key("requests"), amounts, share);
     found
 }
 
@@ -71,6 +84,11 @@ impl Findings {
     /// A field that must be there in this case.
     pub fn missing(&mut self, path: Path, message: impl Into<String>) -> &mut Finding {
         self.add(path, ProblemCode::MissingField, message)
+    }
+
+    /// Something that is allowed and probably not what is meant.
+    pub fn doubt(&mut self, path: Path, message: impl Into<String>) -> &mut Finding {
+        self.add(path, ProblemCode::Doubtful, message)
     }
 
     /// Two documents that are the same or contradict each other; the path is that of the second.

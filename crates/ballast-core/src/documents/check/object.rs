@@ -1,9 +1,11 @@
 //! What a Kubernetes object may say. The API server has judged most of it already; files written by hand were not judged.
 
-use super::{Findings, Path, shared};
+use super::{Findings, Path, requests, shared};
 use crate::documents::document::{check_name, check_namespace};
-use crate::kube::{Node, Pod};
+use crate::kube::{Name, Node, Pod, Requests};
 use crate::observation::Object;
+use crate::resources::GPU_MILLI_RESOURCE;
+use crate::units::Quantity;
 
 pub(in crate::documents) fn object(object: &Object, found: &mut Findings) {
     if let Some(meta) = object.meta() {
@@ -25,8 +27,9 @@ fn node(found: &mut Findings, node: &Node) {
 }
 
 fn pod(found: &mut Findings, pod: &Pod) {
-    let has_odd =
-        |amounts: &crate::kube::Requests| amounts.iter().any(|(name, amount)| shared::is_odd(name, *amount));
+    let is_odd =
+        |(name, amount): (&Name, &Quantity)| shared::is_odd(name, *amount) || requests::is_odd(name, *amount);
+    let has_odd = |amounts: &Requests| amounts.iter().any(is_odd);
     let containers = [("containers", &pod.spec.containers), ("initContainers", &pod.spec.init_containers)];
     for (field, containers) in containers {
         for (index, container) in containers.iter().enumerate() {
@@ -34,8 +37,10 @@ fn pod(found: &mut Findings, pod: &Pod) {
             // Nearly all are fine: paths are built only for the others.
             if has_odd(&resources.requests) || has_odd(&resources.limits) {
                 let path = Path::default().key("spec").key(field).index(index).key("resources");
-                shared::amounts(found, &path.key("requests"), &resources.requests);
-                shared::amounts(found, &path.key("limits"), &resources.limits);
+                for (field, amounts) in [("requests", &resources.requests), ("limits", &resources.limits)] {
+                    shared::amounts(found, &path.key(field), amounts);
+                    requests::requests(found, &path.key(field), amounts, GPU_MILLI_RESOURCE);
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Findings, Path};
+use super::{Findings, Path, requests};
 use crate::documents::meta::namespace_trouble;
 use crate::documents::printable;
 use crate::kube::{LabelSelector, Labels, Name, NodeSelectorOperator, Taint};
@@ -38,7 +38,12 @@ pub(super) fn range(found: &mut Findings, path: &Path, min: u32, max: u32) {
 /// A share of a whole that cannot be more than the whole.
 pub(super) fn part_of_whole(found: &mut Findings, path: Path, share: Share) {
     if share > Share::percent(100) {
-        found.invalid(path, format!("{share} is more than the whole")).allowed("from `0%` to `100%`");
+        let finding =
+            found.invalid(path, format!("{share} is more than the whole")).allowed("from `0%` to `100%`");
+        // Whoever writes 10 means ten of a hundred, not ten times the whole.
+        if share.as_milli().is_multiple_of(1000) {
+            finding.help(format!("did you mean `{}%`?", share.as_milli() / 1000));
+        }
     }
 }
 
@@ -148,7 +153,8 @@ pub(super) fn taints(found: &mut Findings, path: &Path, taints: &[Taint]) {
 
 /// Amounts by resource name: none below zero, none beyond what any machine has.
 pub(super) fn amounts(found: &mut Findings, path: &Path, amounts: &BTreeMap<Name, Quantity>) {
-    for (name, amount) in amounts {
+    // A name that there is not is told of as such.
+    for (name, amount) in amounts.iter().filter(|(name, _)| requests::is_name(name)) {
         let most = most_of(name);
         if *amount < Quantity::ZERO {
             found.invalid(path.key(name), format!("{amount} is below zero")).allowed("a quantity from 0 up");

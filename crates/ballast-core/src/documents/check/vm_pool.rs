@@ -1,6 +1,6 @@
 //! What a VmPool may say.
 
-use super::{Findings, Path, shared};
+use super::{Findings, Path, requests, shared};
 use crate::documents::{printable, read::words_in_words, suggest};
 use crate::policy::{NodeTemplate, Price, Times, VmPoolSpec};
 use crate::snapshot::{HOSTNAME_LABEL, POOL_LABEL, TYPE_LABEL, ZONE_LABEL};
@@ -71,6 +71,7 @@ fn provider(found: &mut Findings, path: &Path, kind: &str) {
 fn template(found: &mut Findings, path: &Path, template: &NodeTemplate) {
     let allocatable = path.key("allocatable");
     shared::amounts(found, &allocatable, &template.allocatable);
+    requests::names(found, &allocatable, &template.allocatable);
     for name in ["cpu", "memory"] {
         if template.allocatable.get(name).is_none_or(|amount| *amount == Quantity::ZERO) {
             found.missing(allocatable.key(name), format!("a node without {name} could hold no pod")).help(
@@ -161,17 +162,18 @@ fn times(found: &mut Findings, path: &Path, times: &Times) {
 fn headroom(found: &mut Findings, path: &Path, spec: &VmPoolSpec) {
     for (index, unit) in spec.headroom.iter().enumerate() {
         let path = path.index(index);
-        let requests = path.key("requests");
-        shared::amounts(found, &requests, &unit.requests);
+        let place = path.key("requests");
+        shared::amounts(found, &place, &unit.requests);
+        requests::names(found, &place, &unit.requests);
         shared::count(found, path.key("count"), unit.count);
         if unit.requests.values().all(|amount| *amount == Quantity::ZERO) {
-            found.missing(requests.clone(), "a unit that requests nothing keeps nothing free");
+            found.missing(place.clone(), "a unit that requests nothing keeps nothing free");
         }
-        for (name, amount) in &unit.requests {
+        for (name, amount) in unit.requests.iter().filter(|(name, _)| requests::is_name(name)) {
             let room = spec.template.allocatable.get(name).copied().unwrap_or_default();
             if *amount > room {
                 let message = format!("a node has {room} of {name}, so that a unit of {amount} fits on none");
-                found.contradiction(requests.key(name), message);
+                found.contradiction(place.key(name), message);
             }
         }
     }
