@@ -60,9 +60,7 @@ struct Totals<'a> {
 impl<'a> Totals<'a> {
     fn add(&mut self, snapshot: &Snapshot, pool: &'a PoolEntry, nodes: i64) {
         self.nodes += nodes;
-        // What has no price may be as dear as anything.
-        let dearest = || snapshot.pools.iter().filter_map(|pool| pool.spec.price.per_hour).max();
-        self.cost += pool.spec.price.per_hour.or_else(dearest).unwrap_or_default() * nodes;
+        self.cost += pool.spec.price.per_hour.unwrap_or_else(|| snapshot.assumed_price()) * nodes;
         let Some(template) = pool.templates.first() else { return };
         let of = |dimension: usize| template.allocatable[dimension].saturating_mul(nodes);
         self.cores_milli = self.cores_milli.saturating_add(of(Resources::CPU));

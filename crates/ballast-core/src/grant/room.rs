@@ -63,10 +63,9 @@ impl Rooms {
     /// What may grow now, given how many nodes of each pool are on their way up.
     pub(crate) fn new(snapshot: &Snapshot, memory: &Memory, now: Time, starting: &[u32]) -> Self {
         let policy = &*snapshot.policy;
-        let prices = snapshot.pools.iter().filter_map(|pool| pool.spec.price.per_hour);
-        let dearest = prices.max().unwrap_or(Money::from_micros(1_000_000));
+        let assumed = snapshot.assumed_price();
         let pools = snapshot.pools.iter().zip(starting);
-        let pools = pools.map(|(pool, &starting)| Room::new(pool, snapshot, memory, now, dearest, starting));
+        let pools = pools.map(|(pool, &starting)| Room::new(pool, snapshot, memory, now, assumed, starting));
         let pools: Vec<Room> = pools.collect();
         let managed: i64 = pools.iter().map(|room| i64::from(room.size)).sum();
         let of_all = |each: &dyn Fn(&Room) -> i64| {
@@ -170,7 +169,7 @@ impl Room {
         snapshot: &Snapshot,
         memory: &Memory,
         now: Time,
-        dearest: Money,
+        assumed: Money,
         starting: u32,
     ) -> Self {
         let spec = &pool.spec;
@@ -206,7 +205,7 @@ impl Room {
             starting,
             min,
             max,
-            price: spec.price.per_hour.unwrap_or(dearest),
+            price: spec.price.per_hour.unwrap_or(assumed),
             launching: own_names(pool, memory.ledger.launches.keys()),
             closed: closed(pool, snapshot, memory, now),
             backed_off: pool

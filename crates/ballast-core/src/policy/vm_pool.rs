@@ -126,7 +126,7 @@ pub struct NodeTemplate {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Price {
-    /// While it runs; unknown counts as the dearest known pool.
+    /// While it runs. A pool without a price counts as the dearest pool that has one, and where none has one, each node as 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<Money>,
     /// While it is stopped: its disk.
@@ -134,6 +134,15 @@ pub struct Price {
     /// Its capacity can be reclaimed by the cloud.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub spot: bool,
+}
+
+impl Price {
+    /// What a node counts as in an hour where its pool has no price. It may be as dear as anything; and where nothing has a
+    /// price, all nodes are worth the same, so that costs are told in hours of nodes and removals still have to pay.
+    pub fn assumed(all: impl IntoIterator<Item = Self>) -> Money {
+        let known = all.into_iter().filter_map(|price| price.per_hour);
+        known.max().unwrap_or(Money::from_micros(1_000_000))
+    }
 }
 
 /// How long things take.

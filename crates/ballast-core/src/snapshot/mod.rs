@@ -43,9 +43,9 @@ use crate::kube::{
 };
 use crate::observation::Source;
 use crate::plan::SourceTrouble;
-use crate::policy::ClusterPolicySpec;
+use crate::policy::{ClusterPolicySpec, Price};
 use crate::resources::ResourceNames;
-use crate::units::Time;
+use crate::units::{Money, Time};
 
 /// One immutable view of everything that was seen.
 #[derive(Clone, Debug, Default)]
@@ -218,6 +218,11 @@ impl Snapshot {
     /// The index over what is free.
     pub fn index(&self) -> &NodeIndex {
         &self.index
+    }
+
+    /// What a node counts as in an hour where its pool has no price.
+    pub fn assumed_price(&self) -> Money {
+        Price::assumed(self.pools.iter().map(|pool| pool.spec.price))
     }
 
     /// The pool of a name.

@@ -64,7 +64,7 @@ impl ScenarioPool {
     }
 
     /// What they cost.
-    pub(crate) fn price(&self) -> Price {
+    pub fn price(&self) -> Price {
         self.cloud.price.unwrap_or(self.spec.price)
     }
 }

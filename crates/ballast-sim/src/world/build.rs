@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use ballast_core::kube::{Labels, Name, PodSpec};
-use ballast_core::policy::StopMode;
+use ballast_core::policy::{Price, StopMode};
 use ballast_core::resources::ResourceNames;
-use ballast_core::units::{Quantity, Span};
+use ballast_core::units::{Money, Quantity, Span};
 
 use super::budget::BudgetState;
 use super::class::{Class, Recipe};
@@ -50,9 +50,10 @@ impl World {
                 (0..).zip(&budgets).filter(|(_, budget)| covers(budget)).map(|(at, _)| at).collect();
         }
         let mut kinds = Vec::new();
+        let assumed = Price::assumed(spec.pools.iter().map(ScenarioPool::price));
         let pools: Vec<Pool> = (0..)
             .zip(&spec.pools)
-            .map(|(at, pool)| pool_of(at, pool, &mut kinds, &names, &mut models))
+            .map(|(at, pool)| pool_of(at, pool, assumed, &mut kinds, &names, &mut models))
             .collect();
         let groups: Vec<(u32, u32)> =
             spec.nodes.iter().map(|group| kinds_of(group, &mut kinds, &names, &mut models)).collect();
@@ -172,6 +173,7 @@ impl World {
 fn pool_of(
     at: u32,
     pool: &ScenarioPool,
+    assumed: Money,
     kinds: &mut Vec<Kind>,
     names: &ResourceNames,
     models: &mut Models,
@@ -180,7 +182,7 @@ fn pool_of(
     let first = kinds.len() as u32;
     for zone in zones_of(&template.zones) {
         let mut kind = Kind::new(template, zone, names, models).of_pool(at, &pool.name);
-        kind.per_hour = price.per_hour.unwrap_or_default();
+        kind.per_hour = price.per_hour.unwrap_or(assumed);
         kind.stopped_per_hour = price.stopped_per_hour;
         kinds.push(kind);
     }

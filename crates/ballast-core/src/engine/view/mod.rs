@@ -7,7 +7,7 @@ use crate::memory::{LaunchKind, Ledger};
 use crate::observation::{Source, SourceKind};
 use crate::plan::{Plan, SkipReason, Words};
 use crate::snapshot::{PoolEntry, Snapshot};
-use crate::units::{Money, Time};
+use crate::units::Time;
 use crate::view::{InFlightView, NodeState, NodeView, PoolView, SourceView, View};
 
 use super::Engine;
@@ -43,7 +43,7 @@ impl Engine {
 
 /// Pools with what their nodes sum up to.
 fn pools(snapshot: &Snapshot, ledger: &Ledger, nodes: &[NodeView], now: Time) -> Vec<PoolView> {
-    let dearest = snapshot.pools.iter().filter_map(|pool| pool.spec.price.per_hour).max();
+    let assumed = snapshot.assumed_price();
     let view = |pool: &PoolEntry| {
         let (min, max) = pool.spec.range_at(now);
         let mut view = PoolView {
@@ -54,7 +54,7 @@ fn pools(snapshot: &Snapshot, ledger: &Ledger, nodes: &[NodeView], now: Time) ->
             backed_off: backed_off(pool, ledger, now),
             ..PoolView::default()
         };
-        let price = pool.spec.price.per_hour.or(dearest).unwrap_or(Money::ZERO);
+        let price = pool.spec.price.per_hour.unwrap_or(assumed);
         for node in nodes.iter().filter(|node| node.pool == pool.name) {
             count(&mut view, node);
             let stopped = node.state == NodeState::Stopped;
