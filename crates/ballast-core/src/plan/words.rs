@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::{
     ActionCode, ActionKind, HoldReason, Limit, Misfit, PodBlock, SkipReason, SourceTrouble, Subject,
-    UnsafeToRemove, WaitingOn,
+    UnsafeToRemove, Waiting, WaitingOn,
 };
 use crate::observation::ErrorClass;
 use crate::units::{Span, Time};
@@ -106,27 +106,20 @@ impl fmt::Display for SourceTrouble {
     }
 }
 
-impl Words for SkipReason {
-    fn words(&self, now: Time) -> String {
+impl SkipReason {
+    /// Why, without what passes or would change it: alike for all that are stuck alike.
+    pub fn cause(&self) -> String {
         match self {
-            Self::AtLimit { limit: Limit::Growth } => {
-                "the growth budget is spent for now; more may start as those under way become ready"
-                    .to_owned()
-            }
-            Self::AtLimit { limit } => format!("{limit} is reached; raise it to let this pool serve"),
-            Self::BackOff { class, until } => {
-                format!("a launch failed ({class}); tried again {}", when(*until, now))
-            }
-            Self::Quarantined { strikes } => format!(
-                "{strikes} launches in a row never joined; quarantined until one is seen to join or a person lifts it"
-            ),
+            Self::AtLimit { limit: Limit::Growth } => "the growth budget is spent for now".to_owned(),
+            Self::AtLimit { limit } => format!("{limit} is reached"),
+            Self::BackOff { class, .. } => format!("a launch failed ({class})"),
+            Self::Quarantined { strikes } => format!("{strikes} launches in a row never joined"),
             Self::Paused { cluster, reason } => {
                 let what = if *cluster { "the cluster is paused" } else { "the pool is paused" };
                 if reason.is_empty() { what.to_owned() } else { format!("{what}: {reason}") }
             }
             Self::Mode => {
-                "the pool's own mode is below the cluster's, so nothing is started there; raise it to let it serve"
-                    .to_owned()
+                "the pool's own mode is below the cluster's, so nothing is started there".to_owned()
             }
             Self::DoesNotFit { misfit } => format!("a new node of this pool would not do: {misfit}"),
             Self::PartOfGang { members } => {
@@ -144,6 +137,31 @@ impl Words for SkipReason {
                     .to_owned()
             }
             Self::Unknown => "the pool's instances are not known, so none is counted on".to_owned(),
+        }
+    }
+
+    /// When it ends, or what would end it.
+    fn remedy(&self, now: Time) -> Option<String> {
+        Some(match self {
+            Self::AtLimit { limit: Limit::Growth } => {
+                "more may start as those under way become ready".to_owned()
+            }
+            Self::AtLimit { .. } => "raise it to let this pool serve".to_owned(),
+            Self::BackOff { until, .. } => format!("tried again {}", when(*until, now)),
+            Self::Quarantined { .. } => {
+                "quarantined until one is seen to join or a person lifts it".to_owned()
+            }
+            Self::Mode => "raise it to let it serve".to_owned(),
+            _ => return None,
+        })
+    }
+}
+
+impl Words for SkipReason {
+    fn words(&self, now: Time) -> String {
+        match self.remedy(now) {
+            Some(remedy) => format!("{}; {remedy}", self.cause()),
+            None => self.cause(),
         }
     }
 }
@@ -186,32 +204,56 @@ impl Words for UnsafeToRemove {
     }
 }
 
-impl Words for WaitingOn {
+impl Words for Waiting {
+    /// What it waits for; how many do is told where that is not all of the subject.
     fn words(&self, now: Time) -> String {
-        match self {
-            Self::Scheduler { count } => {
+        let is_all = self.pods() == self.subject.pods();
+        let do_it = |count: u32, one: &str, many: &str| {
+            let verb = if count == 1 { one } else { many };
+            if is_all { verb.to_owned() } else { format!("{count} {verb}") }
+        };
+        let fit = |count: u32| do_it(count, "fits", "fit");
+        match &self.on {
+            WaitingOn::Scheduler { count } => {
                 format!("{} on nodes that are there; the scheduler will place them", fit(*count))
             }
-            Self::Starting { count, pool, ready_at } => {
+            WaitingOn::Starting { count, pool, ready_at } => {
                 let ready = ready(*ready_at, now);
                 format!("{} on nodes of {pool} that are starting and should be ready {ready}", fit(*count))
             }
-            Self::Growth { count, pool, ready_at } => {
+            WaitingOn::Growth { count, pool, ready_at } => {
                 let first = ready_at.map(|at| format!(": the first should be ready {}", ready(at, now)));
-                let first = first.unwrap_or_default();
-                let waits = if *count == 1 { "1 waits" } else { &format!("{count} wait") };
+                let (waits, first) = (do_it(*count, "waits", "wait"), first.unwrap_or_default());
                 format!(
                     "{waits} for nodes of {pool} that start as those under way become ready, as the growth budget demands{first}"
                 )
             }
-            Self::Planned { count, pool } => {
+            WaitingOn::Planned { count, pool } => {
                 format!("{} on nodes of {pool} that this plan starts", fit(*count))
             }
-            Self::Gang { present, needed } => format!("{present} of the gang's {needed} members are there"),
-            Self::Drain { pods } => format!("{} still to leave", plural(*pods, "pod")),
-            Self::Completion { pods } => {
+            WaitingOn::Gang { present, needed } => {
+                format!("{present} of the gang's {needed} members are there")
+            }
+            WaitingOn::Drain { pods } => format!("{} still to leave", plural(*pods, "pod")),
+            WaitingOn::Completion { pods } => {
                 format!("{} still at work, which runs to its end", plural(*pods, "pod"))
             }
+            WaitingOn::SchedulingGate => self.on.cause(),
+        }
+    }
+}
+
+impl WaitingOn {
+    /// For what, without counts and times: alike for all that wait alike.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::Scheduler { .. } => "fits on nodes that are there".to_owned(),
+            Self::Starting { pool, .. } => format!("nodes of {pool} are starting"),
+            Self::Planned { pool, .. } => format!("nodes of {pool} are about to start"),
+            Self::Growth { pool, .. } => format!("nodes of {pool} start as the growth budget allows"),
+            Self::Gang { .. } => "members of its gang are missing".to_owned(),
+            Self::Drain { .. } => "pods have still to leave".to_owned(),
+            Self::Completion { .. } => "pods are still at work".to_owned(),
             Self::SchedulingGate => "a scheduling gate that somebody else opens".to_owned(),
         }
     }
@@ -226,10 +268,6 @@ fn ready(at: Time, now: Time) -> String {
 
 fn follow(count: u32) -> String {
     if count == 1 { "1 action follows".to_owned() } else { format!("{count} actions follow") }
-}
-
-fn fit(count: u32) -> String {
-    if count == 1 { "1 fits".to_owned() } else { format!("{count} fit") }
 }
 
 impl fmt::Display for Limit {
@@ -390,9 +428,21 @@ mod tests {
 
     #[test]
     fn one_is_not_many() {
-        let one = WaitingOn::Drain { pods: 1 };
-        assert_eq!(one.words(Time::ZERO), "1 pod still to leave");
-        let many = WaitingOn::Drain { pods: 2 };
-        assert_eq!(many.words(Time::ZERO), "2 pods still to leave");
+        let subject = Subject::Node { name: "n1".into() };
+        let told =
+            |pods| Waiting { subject: subject.clone(), on: WaitingOn::Drain { pods } }.words(Time::ZERO);
+        assert_eq!((&*told(1), &*told(2)), ("1 pod still to leave", "2 pods still to leave"));
+    }
+
+    #[test]
+    fn how_many_wait_is_told_where_not_all_do() {
+        let told = |all, count| {
+            let (namespace, workload, name) = ("ml".into(), "etl".into(), "etl-1".into());
+            let subject = Subject::Pods { namespace, workload, name, count: all };
+            Waiting { subject, on: WaitingOn::Planned { count, pool: "cpu".into() } }.words(Time::ZERO)
+        };
+        assert_eq!(told(3, 3), "fit on nodes of cpu that this plan starts");
+        assert_eq!(told(1, 1), "fits on nodes of cpu that this plan starts");
+        assert_eq!(told(3, 1), "1 fits on nodes of cpu that this plan starts");
     }
 }

@@ -124,7 +124,8 @@ pub struct RemovalBudget {
 pub struct Growth {
     /// Nodes of a pool that may be starting at once, as a share of those that are ready. Default 100 %.
     pub starting_share: Share,
-    /// Nodes of a pool that may be starting at once whatever the share gives. Default 2.
+    /// Nodes of a pool that may be starting at once whatever the share gives. A gang that needs more starts whole, once any of
+    /// it is free. Default 2.
     pub starting_minimum: u32,
     /// Share of the cluster's managed nodes that may be added in a minute, where that is more than `perMinuteMinimum`.
     /// Default 10 %.
