@@ -1,14 +1,14 @@
 //! What a type cannot say of a scenario: values that are absurd, contradict each other or lead nowhere.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::figures::unknown;
 use super::{Arrivals, Budget, Distribution, DocumentChange, Fault, FaultKind, ScenarioSpec, Workload};
-use ballast_core::documents::{Finding, Findings, Path, check_cluster_policy, check_vm_pool};
+use ballast_core::documents::{Finding, Findings, Path, check_cluster_policy, check_requests, check_vm_pool};
 use ballast_core::kube::Name;
 use ballast_core::policy::NodeTemplate;
-use ballast_core::units::{Share, Span};
+use ballast_core::units::{Quantity, Share, Span};
 
 use crate::score::Amount;
 
@@ -57,10 +57,10 @@ impl Complaints {
     /// What the documents themselves would be refused for; `place` is where their spec stands.
     fn findings(&mut self, place: &str, Findings(found): Findings) {
         for Finding { path, message, allowed, suggestion, .. } in found {
-            let field = Path(path.0.into_iter().skip(1).collect());
+            let field = Path(path.0.into_iter().skip(1).collect()).behind(place);
             let more = allowed.map(|allowed| format!("; allowed is {allowed}"));
             let more = more.or(suggestion.map(|suggestion| format!("; {suggestion}")));
-            self.add(format!("{place}.{field}"), format!("{message}{}", more.unwrap_or_default()));
+            self.add(field, format!("{message}{}", more.unwrap_or_default()));
         }
     }
 
@@ -200,10 +200,12 @@ impl ScenarioSpec {
             check_members(told, &format!("{path}.members"), workload.members);
             self.check_places(told, &format!("{path}.runsOn"), workload);
             check_share(told, &path, workload.gpu_milli);
+            check_resources(told, &path, &workload.requests);
             for (number, size) in workload.sizes.iter().enumerate() {
                 let path = format!("{path}.sizes[{number}]");
                 check_members(told, &format!("{path}.members"), size.members.unwrap_or(1));
                 check_share(told, &path, size.gpu_milli);
+                check_resources(told, &path, &size.requests);
             }
             let weights = workload.sizes.iter().map(|size| u64::from(size.weight)).sum::<u64>();
             told.require(
@@ -219,6 +221,7 @@ impl ScenarioSpec {
         for (at, job) in self.jobs.iter().enumerate() {
             check_members(told, &format!("jobs[{at}].members"), job.members);
             check_share(told, &format!("jobs[{at}]"), job.gpu_milli);
+            check_resources(told, &format!("jobs[{at}]"), &job.requests);
         }
         for (at, budget) in self.budgets.iter().enumerate() {
             let given = [
@@ -322,6 +325,10 @@ fn check_share(told: &mut Complaints, path: &str, milli: Option<u16>) {
         format!("{path}.gpuMilli"),
         "a share is from 1 to 999; whole GPUs stand in `requests`",
     );
+}
+
+fn check_resources(told: &mut Complaints, path: &str, requests: &BTreeMap<Name, Quantity>) {
+    told.findings(&format!("{path}.requests"), check_requests(requests, "gpuMilli"));
 }
 
 fn check_arrivals(told: &mut Complaints, path: &str, arrivals: &Arrivals) {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::gpu_share;
 use ballast_core::kube::Name;
 use ballast_core::units::{Quantity, Span};
 
@@ -25,7 +26,7 @@ pub struct TracedJob {
     /// What a pod of it asks for.
     pub requests: BTreeMap<Name, Quantity>,
     /// A share of one GPU in thousandths.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "gpu_share::read", skip_serializing_if = "Option::is_none")]
     pub gpu_milli: Option<u16>,
     /// GPU models that do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

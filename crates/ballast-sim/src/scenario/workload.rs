@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Arrivals, Distribution};
+use super::{Arrivals, Distribution, gpu_share};
 use ballast_core::kube::{LabelSelector, Labels, Name, PodSpec};
 use ballast_core::units::{Quantity, Share, Span};
 
@@ -28,7 +28,7 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requests: BTreeMap<Name, Quantity>,
     /// A share of one GPU in thousandths, instead of whole GPUs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "gpu_share::read", skip_serializing_if = "Option::is_none")]
     pub gpu_milli: Option<u16>,
     /// GPU models that do. Default any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -64,7 +64,10 @@ pub struct Workload {
     /// Annotations of its pods.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub annotations: Labels,
-    /// Everything else that a pod's spec can say: selectors, affinity, tolerations, spread, volumes.
+    /// Everything else that the `spec` of a Kubernetes Pod can say, written as there. Read are `nodeSelector`, `affinity`,
+    /// `tolerations`, `topologySpreadConstraints`, `volumes`, `hostNetwork` and the `ports` of containers, `containers`,
+    /// `initContainers`, `resources` and `overhead` for what they request, `restartPolicy`, `priorityClassName`, `schedulingGates`,
+    /// `schedulerName`, `resourceClaims` and `terminationGracePeriodSeconds`.
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     pub pod_spec: PodSpec,
@@ -100,7 +103,7 @@ pub struct Size {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requests: BTreeMap<Name, Quantity>,
     /// A share of one GPU in thousandths.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "gpu_share::read", skip_serializing_if = "Option::is_none")]
     pub gpu_milli: Option<u16>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Amount, Figure, Waits};
+use super::{Amount, Figure, Left, Waits};
 use ballast_core::kube::Name;
 use ballast_core::units::{Span, Time};
 
@@ -30,6 +30,8 @@ pub struct Score {
     pub pending: Waits,
     /// How long the pods of each workload waited for a node.
     pub pending_by_workload: BTreeMap<Name, Waits>,
+    /// Why those that still wait do so, as the last plan said; empty where nobody plans.
+    pub left: Vec<Left>,
     /// Pods that waited, on average.
     pub mean_pending: f64,
     /// How long gangs took from coming to all of them running; those that never did count with their time so far.

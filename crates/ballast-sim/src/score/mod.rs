@@ -3,6 +3,7 @@
 mod catalogue;
 mod compare;
 mod figures;
+mod left;
 mod meter;
 mod series;
 mod unit;
@@ -11,6 +12,7 @@ mod waits;
 pub use catalogue::{Each, Figure};
 pub use compare::{Comparison, Difference, compare, mean};
 pub use figures::{Breach, Missed, Score};
+pub use left::Left;
 pub(crate) use meter::Meter;
 pub use series::{PoolSizes, Sample, Series};
 pub use unit::{Amount, AmountError, Unit};

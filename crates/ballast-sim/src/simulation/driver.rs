@@ -1,9 +1,11 @@
 //! Between controller and world: looks, requests on their way, replies on theirs, and crashes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ballast_core::kube::Name;
 use ballast_core::observation::SourceError;
+use ballast_core::plan::Plan;
 use ballast_core::procedure::{Reply, Request};
 use ballast_core::units::{Span, Time};
 
@@ -41,6 +43,8 @@ pub(super) struct Driver {
     /// The luck of requests: a stream for each pool, and one for Kubernetes.
     dice: BTreeMap<Name, Stream>,
     pub(super) injection: Option<Injection>,
+    /// The last plan that was made.
+    pub(super) last_plan: Option<Arc<Plan>>,
     pub(super) plans: u64,
     /// Plans in a row that had nothing to do.
     pub(super) quiet_plans: u64,
@@ -74,6 +78,7 @@ impl Driver {
             sent: 0,
             dice: BTreeMap::new(),
             injection: None,
+            last_plan: None,
             plans: 0,
             quiet_plans: 0,
             ticks: 0,
@@ -128,6 +133,7 @@ impl Simulation {
             self.driver.quiet_plans = if plan.actions.is_empty() { self.driver.quiet_plans + 1 } else { 0 };
             self.oracle.plan(&self.world, &self.watch, plan);
         }
+        self.driver.last_plan = wants.plan.or(self.driver.last_plan.take());
         for (number, request) in wants.requests {
             self.send(number, request);
         }

@@ -11,6 +11,7 @@
 mod driver;
 mod ending;
 mod injection;
+mod left;
 mod run;
 mod truth;
 

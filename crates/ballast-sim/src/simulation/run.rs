@@ -246,6 +246,7 @@ impl Simulation {
             gpu_utilisation: share(2),
             pending,
             pending_by_workload,
+            left: self.left(),
             mean_pending: meter.waiting_sum / (lasted.as_millis().max(1) as f64),
             assembly: self.assembly(),
             adds: counts.adds,
