@@ -10,6 +10,8 @@
 //! - `stop-after=5s` interrupts a command that would run on, `needs=COMPONENT` leaves it out where that is missing,
 //!   and `not-run="REASON"` where it can never run here. Both are told of, never passed over in silence.
 //!
+//! `kubectl` stands for that of a reader, who has a cluster: here it prints a small one (`kubectl.json`).
+//!
 //! Each page gets a folder of its own in which the clone's files are in sight and where it may write. With
 //! `SNAPSHOTS=overwrite` the output that was seen replaces the output that was written.
 

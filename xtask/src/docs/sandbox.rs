@@ -13,16 +13,20 @@ use crate::workspace;
 /// A command that takes longer is ended and fails.
 const COMMAND_SECONDS_MAX: u64 = 300;
 
+/// What `kubectl get` prints for a page: a reader has a cluster of their own.
+const CLUSTER: &str = "xtask/src/docs/kubectl.json";
+
 /// The programs that pages call.
 pub(super) struct Programs {
     /// Folders that come first on the path.
     path: OsString,
-    /// The folder with `cargo`, removed in the end.
+    /// The folder with `cargo` and `kubectl`, removed in the end.
     own: PathBuf,
 }
 
 impl Programs {
-    /// Builds `ballast` for release and puts it, and a `cargo` that works on the clone, on the path.
+    /// Builds `ballast` for release and puts it on the path, with a `cargo` that works on the clone and a `kubectl` that has a
+    /// small cluster to tell of.
     pub(super) fn build() -> Result<Self> {
         let status = workspace::cargo()
             .args(["build", "--quiet", "--release", "--package", "ballast"])
@@ -32,11 +36,17 @@ impl Programs {
         ensure!(status.success(), "cargo build ended with {status}");
         let own = std::env::temp_dir().join(format!("ballast-docs-{}", std::process::id()));
         fs::create_dir_all(&own).with_context(|| format!("cannot make {}", own.display()))?;
-        let cargo = own.join("cargo");
         let real = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-        let shim = format!("#!/bin/sh\ncd '{}' && exec '{real}' \"$@\"\n", workspace::root().display());
-        fs::write(&cargo, shim)?;
-        fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755))?;
+        let root = workspace::root().display();
+        let shims = [
+            ("cargo", format!("cd '{root}' && exec '{real}' \"$@\"")),
+            ("kubectl", format!("exec cat '{root}/{CLUSTER}'")),
+        ];
+        for (name, script) in shims {
+            let shim = own.join(name);
+            fs::write(&shim, format!("#!/bin/sh\n{script}\n"))?;
+            fs::set_permissions(&shim, fs::Permissions::from_mode(0o755))?;
+        }
         let folders = [own.clone(), workspace::target()?.join("release")];
         let rest = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(folders.into_iter().chain(std::env::split_paths(&rest)))?;

@@ -23,7 +23,8 @@ pub(super) fn read<'a>(fence: &Fence<'a>) -> Vec<Command<'a>> {
         "console" => transcript(fence),
         "sh" => vec![Command {
             line: fence.start,
-            script: fence.lines.join("\n"),
+            // Every line of it has to succeed, not only the last.
+            script: format!("set -e\n{}", fence.lines.join("\n")),
             output_start: fence.start + fence.lines.len(),
             output: Vec::new(),
             may_fail: false,
@@ -85,7 +86,7 @@ mod tests {
     #[test]
     fn a_script_is_one_command_and_data_is_none() {
         let fence = |language| Fence { language, start: 0, lines: vec!["a", "b"], ..Fence::default() };
-        assert_eq!(read(&fence("sh"))[0].script, "a\nb");
+        assert_eq!(read(&fence("sh"))[0].script, "set -e\na\nb");
         assert!(read(&fence("yaml")).is_empty());
     }
 }
