@@ -34,6 +34,9 @@ enum Step {
 /// No document is deeper, and whoever walks over one goes down as far.
 const STEPS_MAX: usize = 64;
 
+/// What the policy of a scenario is called.
+const POLICY: &str = "default";
+
 const FORM: &str = "write `KIND/NAME.path=VALUE`, such as `VmPool/gpu.max=10`";
 
 impl FromStr for Set {
@@ -161,7 +164,13 @@ impl Set {
     fn root<'a>(&self, spec: &'a mut Value) -> Result<&'a mut Value, String> {
         let list = match self.kind {
             Kind::Scenario => return Ok(spec),
-            Kind::ClusterPolicy => return Ok(&mut spec["policy"]),
+            Kind::ClusterPolicy if self.name == POLICY => return Ok(&mut spec["policy"]),
+            Kind::ClusterPolicy => {
+                return Err(format!(
+                    "there is no ClusterPolicy `{}`: a scenario has one, `{POLICY}`",
+                    self.name
+                ));
+            }
             Kind::VmPool => "pools",
             Kind::Workload => "workloads",
         };
@@ -241,6 +250,7 @@ mod tests {
             ("Pod/gpu.max=10", "`Pod` is not Scenario"),
             ("VmPol/gpu.max=10", "VmPool or Workload; did you mean `VmPool`?"),
             ("VmPool/gpus.max=10", "there is no `gpus` among its pools: gpu; did you mean `gpu`?"),
+            ("ClusterPolicy/x.mode=Observe", "there is no ClusterPolicy `x`: a scenario has one, `default`"),
             ("VmPool/gpu.template.zones[7]=b", "beyond the end: there are 1"),
             ("VmPool/gpu.template.zones[x]=b", "neither a number"),
             ("VmPool/gpu.max.deeper=1", "there are no fields where `deeper` should be"),

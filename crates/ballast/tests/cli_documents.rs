@@ -137,6 +137,7 @@ note: the ClusterPolicy says `mode: Observe`, so live nothing of this would be d
         pools.split("---\n").filter(|text| !text.contains("kind: Observation")).collect();
     let told = ballast(&["plan", "-f", "-", "-o", "name"]).stdin(documents.join("---\n")).assert().code(0);
     told.stderr_eq(str![[r#"
+note: not read: 1 Pool (example.com/v1)
 note: there is no VmPool, so nothing can be started or stopped: add one
 
 "#]]);
@@ -301,7 +302,7 @@ start    plain-1   plain   room is missing for 1 pending pod
 
 Waiting:
   SUBJECT    WAITS FOR
-  pod ml/b   1 fits on nodes of plain that this plan starts
+  pod ml/b   fits on nodes of plain that this plan starts
 
 Cannot be served:
   SUBJECT       WHERE               WHAT BINDS
@@ -322,7 +323,7 @@ a1   start    plain-1   plain   Stopped   Running                      room is m
 
 Waiting:
   SUBJECT    WAITS FOR
-  pod ml/b   1 fits on nodes of plain that this plan starts
+  pod ml/b   fits on nodes of plain that this plan starts
 
 Cannot be served:
   SUBJECT       WHERE               WHAT BINDS

@@ -62,6 +62,7 @@ huge          1          1    5h     5h       5h       5h       5h
 
 "#]])
         .stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 small: 6h with seed 1, money in USD, simulated in [..]s
 
 "#]]);
@@ -140,6 +141,7 @@ fn a_scenario_without_its_data_keeps_no_other_from_being_run() {
     let run = |args: &[&str]| simulate(args).env_remove("BALLAST_TRACES").assert();
     run(&[SMALL, openb, "-o", "name"]).code(0).stdout_eq("scenario/small\n").stderr_eq(str![[r#"
 left out: cannot run openb: cannot read a file of the scenario: BALLAST_TRACES is not set
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 
 "#]]);
     run(&[openb]).code(1).stdout_eq(str![]);
@@ -171,8 +173,18 @@ fn json_holds_every_figure_for_programs() {
 fn a_gate_that_holds_ends_with_three() {
     let held = simulate(&[SMALL, "--fail-if", "unserved.huge > 0"]).assert().code(3);
     held.stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 small: 6h with seed 1, money in USD, simulated in [..]s
-fail: small: unserved.huge > 0
+fail: small: unserved.huge > 0 (1 > 0)
+
+"#]]);
+    let held =
+        simulate(&[SMALL, "-o", "name", "--fail-if", "cost > 1000 || pendingMax > 10m"]).assert().code(3);
+    held.stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
+fail: small: cost > 1000 || pendingMax > 10m
+  cost > 1000 does not hold (18.00 > 1000.00)
+  pendingMax > 10m holds (5h > 10m)
 
 "#]]);
     simulate(&[SMALL, "--fail-if", "cost > 1000 || pendingP95.etl > 30d"]).assert().code(0);
@@ -181,12 +193,14 @@ fail: small: unserved.huge > 0
 #[test]
 fn a_gate_that_makes_no_sense_is_told_before_anything_is_run() {
     simulate(&[SMALL, "--fail-if", "cots > 5"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 error: cannot use `--fail-if`: there is no figure `cots`; did you mean `cost`?
   | cots > 5
   | ^^^^
 
 "#]]);
     simulate(&[SMALL, "--fail-if", "B.cost > 5"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 error: cannot use `--fail-if`: there is no policy B: each `--policy` adds one after A
   | B.cost > 5
   | ^^^^^^
@@ -202,6 +216,7 @@ For more information, try '--help'.
 "#]]);
     simulate(&[SMALL, "--fail-if", "cost.nobody > 5"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[
         r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 error: cannot use `--fail-if`: there is no pool `nobody`; there are plain
   | cost.nobody > 5
   | ^^^^^^^^^^^
@@ -214,6 +229,7 @@ error: cannot use `--fail-if`: there is no pool `nobody`; there are plain
 fn a_gate_on_what_has_no_value_is_neither_open_nor_closed() {
     let gate = [SMALL, "-o", "name", "--fail-if", "assemblyP95 < 10m"];
     simulate(&gate).assert().code(1).stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 error: cannot judge `--fail-if` of small: `assemblyP95` has no value here: there was nothing to measure
   | assemblyP95 < 10m
   | ^^^^^^^^^^^
@@ -226,6 +242,7 @@ hint: a figure without a value is neither small nor large
 #[test]
 fn a_gate_that_mixes_units_is_refused() {
     simulate(&[SMALL, "--fail-if", "cost > 5m"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 error: cannot use `--fail-if`: `5m` is a time, but `cost` is money: write a plain number such as `5`
   | cost > 5m
   |        ^^
@@ -236,6 +253,7 @@ error: cannot use `--fail-if`: `5m` is a time, but `cost` is money: write a plai
         .code(1)
         .stdout_eq(str![])
         .stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 error: cannot use `--fail-if`: `cpuUtilisation` is a share: write a percentage such as `90%` or a number from 0 to 1
   | cpuUtilisation < 90
   |                  ^^
@@ -243,6 +261,7 @@ error: cannot use `--fail-if`: `cpuUtilisation` is a share: write a percentage s
 "#]]);
     let typo = [SMALL, "--fail-if", "requests.StartInstanse > 5"];
     simulate(&typo).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 error: cannot use `--fail-if`: there is no kind of request `StartInstanse`; did you mean `StartInstance`?
   | requests.StartInstanse > 5
   | ^^^^^^^^^^^^^^^^^^^^^^
@@ -254,7 +273,12 @@ error: cannot use `--fail-if`: there is no kind of request `StartInstanse`; did 
 fn programs_are_told_what_came_of_each_gate() {
     let args = [SMALL, "-o", "json", "--fail-if", "cost > 1000", "--fail-if", "unserved > 0"];
     let answer: serde_json::Value = serde_json::from_str(&stdout(&args)).unwrap();
-    let told = serde_json::json!([{"failIf": "cost > 1000", "holds": false}, {"failIf": "unserved > 0", "holds": true}]);
+    let told = serde_json::json!([
+        {"failIf": "cost > 1000", "holds": false,
+            "conditions": [{"condition": "cost > 1000", "left": 18.0, "right": 1000.0, "holds": false}]},
+        {"failIf": "unserved > 0", "holds": true,
+            "conditions": [{"condition": "unserved > 0", "left": 1.0, "right": 0.0, "holds": true}]},
+    ]);
     assert_eq!(answer["simulations"][0]["gates"], told);
 }
 
@@ -266,6 +290,7 @@ fn a_range_may_be_written_with_its_unit() {
     };
     with("pendingMax: [4h, 6h], cpuUtilisation: [10%, 90%]").code(0);
     with("pendingMax: [0s, 10m]").code(3).stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 fail: small: pendingMax is 5h with seed 1, expected 0s to 10m (2 of 2 seeds missed it)
 
 "#]]);
@@ -295,6 +320,7 @@ error: spec.expect.pendinMax: there is no figure `pendinMax`; did you mean `pend
 fn a_missed_range_ends_with_three() {
     let args = [SMALL, "--set", "Scenario/small.expect={cost: [1, 2]}", "-o", "name"];
     simulate(&args).assert().code(3).stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 fail: small: cost is 18.00, expected 1.00 to 2.00
 
 "#]]);
@@ -348,6 +374,7 @@ fn a_policy_for_a_pool_that_is_not_there_is_refused() {
     std::fs::write(&other, text.replace("name: plain", "name: gpu")).unwrap();
     let refused = simulate(&[SMALL, "--policy", other.to_str().unwrap()]).assert().code(1);
     refused.stdout_eq(str![]).stderr_eq(str![[r#"
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
 error: [..]other.yaml speaks of a pool `gpu` that small does not have
 
 hint: its pools are plain
@@ -363,6 +390,18 @@ fn the_page_needs_nothing_else() {
     let html = std::fs::read_to_string(&page).unwrap();
     simulate(&[SMALL, "--html", page.to_str().unwrap()]).assert().success();
     assert_eq!(html, std::fs::read_to_string(&page).unwrap(), "one seed, one page");
+    let gates =
+        ["--fail-if", "cost > 1000", "--fail-if", "unserved > 0 && adds > 5", "--fail-if", "unserved > 0"];
+    simulate(&[&[SMALL, "--html", page.to_str().unwrap()], &gates[..]].concat()).assert().code(3);
+    let gated = std::fs::read_to_string(&page).unwrap();
+    for shown in [
+        "✓ Would have failed if <code>cost &gt; 1000 (18.00 &gt; 1000.00)</code>",
+        "✓ Would have failed if <code>unserved &gt; 0 &amp;&amp; adds &gt; 5</code>",
+        "<li>unserved &gt; 0 holds (1 &gt; 0)</li><li>adds &gt; 5 does not hold (0 &gt; 5)</li>",
+        "✕ Failed if <code>unserved &gt; 0 (1 &gt; 0)</code>",
+    ] {
+        assert!(gated.contains(shown) && !html.contains(shown), "{shown}");
+    }
     assert!(html.contains("<svg") && html.contains("Simulation of small"));
     for other in ["http://", "https://", "<script", "<link", "@import", "url("] {
         assert!(!html.contains(other), "{other}");
@@ -386,6 +425,31 @@ hint: a scenario is a document of `kind: Scenario`; there are some in the folder
 error: no document in tests/console
 
 hint: files that end with .yaml, .yml or .json are read from a folder
+
+"#]]);
+}
+
+#[test]
+fn what_is_left_says_why() {
+    let scenario = "apiVersion: ballast.dev/v1alpha1\nkind: Scenario\nmetadata: {name: tight}\nspec:\n  until: 2h\n  policy: {mode: Enforce, limits: {nodes: 10, costPerHour: 100}}\n  pools:\n    - name: a\n      spec:\n        provider: {kind: Simulated}\n        template: {allocatable: {cpu: 4, memory: 16Gi}}\n        max: 2\n  workloads:\n    - {name: web, requests: {cpu: 4}, members: 5, owner: ReplicaSet}\n    - {name: huge, requests: {cpu: 64}, arrivals: {at: [1h]}}\n    - {name: late, requests: {cpu: 1}, arrivals: {at: [119m59s]}}\n";
+    let told = simulate(&["-"]).stdin(scenario).assert().success();
+    let output = told.get_output();
+    let table = String::from_utf8(output.stdout.clone()).unwrap();
+    let (_, left) = table.split_once("Pods without a node at the end:\n").expect(&table);
+    snapbox::assert_data_eq!(
+        left,
+        str![[r#"
+WORKLOAD   PODS   POOL   WHY THEY STILL WAIT
+huge          1   a      a new node of this pool would not do: not enough cpu
+late          1          came after the last plan
+web           3   a      the pool's max is reached
+
+"#]]
+    );
+    told.stderr_eq(str![[r#"
+warning: tight: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
+tight: 2h with seed 1, money in USD, simulated in [..]s
+note: no pool has a price, so each node counts as 1.00 USD an hour
 
 "#]]);
 }

@@ -12,7 +12,8 @@ use crate::present::{Failure, Screen};
 /// Check documents: their form, their values, and whether they fit together.
 ///
 /// Reads YAML and JSON, one document or many, Lists, and what `kubectl get -o json|yaml` prints. A problem is told with file,
-/// line and column, the text in question, what is allowed, and what was probably meant.
+/// line and column, the text in question, what is allowed, and what was probably meant. What is allowed and probably not meant
+/// (work that no machine could do, a template unlike the pool's nodes) is told as a warning and changes no exit code.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -33,10 +34,14 @@ Examples:
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let documents = load::load(&[&args.files[..], &args.paths[..]].concat())?;
     let mut all = Problems { list: Vec::new(), more: false };
-    for scenario in &documents.scenarios {
-        if let Err(problems) = load::scenario(scenario) {
-            all.list.extend(problems.list);
-            all.more |= problems.more;
+    let mut doubts = documents.doubts.clone();
+    for placed in &documents.scenarios {
+        match load::scenario(placed) {
+            Ok(scenario) => doubts.extend(load::doubts(placed, &scenario)),
+            Err(problems) => {
+                all.list.extend(problems.list);
+                all.more |= problems.more;
+            }
         }
     }
     if !all.list.is_empty() {
@@ -46,6 +51,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     if counts.is_empty() && documents.ignored.is_empty() {
         return Err(Failure::new("there is no document in what was given"));
     }
+    load::tell(&doubts, screen);
     let mut table = Table::new(&["KIND", ">GOOD"]);
     for (kind, count) in counts {
         table.row([kind, count.to_string()]);

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use ballast_core::documents::{self, Documents, Finding, Path, Placed, ProblemCode, Problems};
+use ballast_core::documents::{self, Documents, Finding, Path, Placed, Problem, ProblemCode, Problems};
 use ballast_sim::scenario::{Complaint, Scenario, ScenarioSpec};
 
 use super::{Result, input};
-use crate::present::Failure;
+use crate::present::{Failure, Screen};
 
 /// Reads and checks all documents of some paths.
 pub(super) fn load(paths: &[PathBuf]) -> Result<Documents> {
@@ -16,6 +16,13 @@ pub(super) fn load(paths: &[PathBuf]) -> Result<Documents> {
 /// The failure of documents that are not good.
 pub(super) fn refused(problems: &Problems) -> Failure {
     Failure::told(problems.to_string())
+}
+
+/// Tells what is allowed and probably not what is meant.
+pub(super) fn tell(doubts: &[Problem], screen: &mut Screen) {
+    for doubt in doubts {
+        screen.note(format_args!("{doubt}\n"));
+    }
 }
 
 /// A scenario as it is written, checked by the simulator, whose complaints get the places of the document.
@@ -34,7 +41,10 @@ fn checked(
 ) -> Result<Scenario, Problems> {
     let documents::Scenario { name, spec: part } = &placed.value;
     let spec: ScenarioSpec = part.read()?;
-    let list: Vec<_> = check(&spec).into_iter().map(|complaint| part.problem(finding(complaint))).collect();
+    let list: Vec<_> = check(&spec)
+        .into_iter()
+        .map(|complaint| part.problem(finding(complaint, ProblemCode::InvalidValue)))
+        .collect();
     if list.is_empty() {
         Ok(Scenario { name: name.clone(), spec })
     } else {
@@ -42,19 +52,34 @@ fn checked(
     }
 }
 
-fn finding(complaint: Complaint) -> Finding {
-    let Complaint { path, message } = complaint;
-    Finding { path: parsed(&path), code: ProblemCode::InvalidValue, message, allowed: None, suggestion: None }
+/// What is probably not what is meant in a good scenario, with its places.
+pub(super) fn doubts(placed: &Placed<documents::Scenario>, scenario: &Scenario) -> Vec<Problem> {
+    let part = &placed.value.spec;
+    let doubts = scenario.spec.doubts().into_iter();
+    doubts.map(|doubt| part.problem(finding(doubt, ProblemCode::Doubtful))).collect()
 }
 
-/// The path that is written `pools[0].spec.max`.
+fn finding(complaint: Complaint, code: ProblemCode) -> Finding {
+    let Complaint { path, message } = complaint;
+    Finding { path: parsed(&path), code, message, allowed: None, suggestion: None }
+}
+
+/// The path that is written `pools[0].spec.max` or `requests["nvidia.com/gpu"]`.
 fn parsed(text: &str) -> Path {
     let mut path = Path::default();
-    for part in text.split(['.', '[']).filter(|part| !part.is_empty()) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        if let Some((key, after)) = rest.strip_prefix("[\"").and_then(|inner| inner.split_once("\"]")) {
+            (path, rest) = (path.key(key), after);
+            continue;
+        }
+        let part = rest.trim_start_matches(['.', '[']);
+        let (part, after) = part.split_at(part.find(['.', '[']).unwrap_or(part.len()));
         path = match part.strip_suffix(']').and_then(|index| index.parse().ok()) {
             Some(index) => path.index(index),
             None => path.key(part),
         };
+        rest = after;
     }
     path
 }

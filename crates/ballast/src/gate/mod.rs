@@ -7,6 +7,7 @@
 //! Numbers may carry a unit: durations are times (`300s`, `5m`, `1h30m`, `7d`), `80%` is a share. A name is a figure of the
 //! report, with the policy it belongs to in front where there are several. A mistake is shown under its place.
 
+mod condition;
 mod parse;
 mod units;
 mod words;
@@ -16,6 +17,7 @@ use std::ops::Range;
 
 use ballast_sim::score::{Amount, Unit};
 
+pub use condition::Condition;
 pub use parse::parse;
 
 /// A condition that was read and makes sense.
@@ -52,6 +54,20 @@ enum Comparison {
     GreaterOrEqual,
     Equal,
     NotEqual,
+}
+
+impl Comparison {
+    /// How it is written.
+    const fn sign(self) -> &'static str {
+        match self {
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+        }
+    }
 }
 
 /// What is wrong with a condition, and where.
@@ -214,6 +230,8 @@ mod tests {
             ),
             ("cost = 5", "`=` is no comparison: write `==`\n  | cost = 5\n  |      ^"),
             ("cost > §", "`§` has no meaning here\n  | cost > §\n  |        ^"),
+            ("cost => 5", "`=>` is no comparison: did you mean `>=`?\n  | cost => 5\n  |      ^^"),
+            ("cost =< 5", "`=<` is no comparison: did you mean `<=`?\n  | cost =< 5\n  |      ^^"),
             ("cost & 5", "`&` has no meaning here: write `&&`\n  | cost & 5\n  |      ^"),
         ] {
             assert_eq!(parse(text).expect_err(text).to_string(), shown, "{text}");
@@ -229,6 +247,29 @@ mod tests {
         );
         let nothing = parse("0 / 0 > 1").unwrap().holds(&figures).unwrap_err();
         assert!(nothing.to_string().starts_with("this has no value here"));
+    }
+
+    #[test]
+    fn each_comparison_is_told_with_its_values() {
+        let gate = parse("B.cost > A.cost * 1.02 || !(waitP95 < 5m && costs > 1)").unwrap();
+        let unit = |name: &str| Ok(if name == "waitP95" { Unit::Seconds } else { Unit::Money });
+        let told = |one: &Condition| (one.text.clone(), one.left, one.sign, one.right, one.unit, one.holds);
+        let all: Vec<_> = gate.conditions(&figures, &unit).iter().map(told).collect();
+        assert_eq!(
+            all,
+            [
+                (
+                    "B.cost > A.cost * 1.02".into(),
+                    Some(103.0),
+                    ">",
+                    Some(102.0),
+                    Some(Unit::Money),
+                    Some(true)
+                ),
+                ("waitP95 < 5m".into(), Some(240.0), "<", Some(300.0), Some(Unit::Seconds), Some(true)),
+                ("costs > 1".into(), None, ">", Some(1.0), Some(Unit::Money), None),
+            ]
+        );
     }
 
     #[test]

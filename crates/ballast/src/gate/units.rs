@@ -29,6 +29,14 @@ pub(super) fn check(text: &str, node: &Node, units: Units<'_>) -> Result<(), Mis
     }
 }
 
+/// In what both sides of a comparison are counted, where that has a name.
+pub(super) fn unit_of(text: &str, node: &Node, units: Units<'_>) -> Option<Unit> {
+    match measure(text, node, units) {
+        Ok(Measure::In(unit)) => Some(unit),
+        _ => None,
+    }
+}
+
 fn measure(text: &str, node: &Node, units: Units<'_>) -> Result<Measure, Mistake> {
     Ok(match &node.kind {
         Kind::Number(Amount { unit: Some(unit), .. }) => Measure::In(*unit),

@@ -81,6 +81,12 @@ fn name(rest: &str) -> (Word, usize) {
 fn sign(text: &str, at: usize, letter: char) -> Result<(Word, usize), Mistake> {
     let double = |sign: &str| text[at..].starts_with(sign);
     let wrong = |message: String| Mistake::new(text, at..at + letter.len_utf8(), message);
+    for (swapped, meant) in [("=>", ">="), ("=<", "<=")] {
+        if double(swapped) {
+            let message = format!("`{swapped}` is no comparison: did you mean `{meant}`?");
+            return Err(Mistake::new(text, at..at + swapped.len(), message));
+        }
+    }
     Ok(match letter {
         '&' if double("&&") => (Word::And, 2),
         '|' if double("||") => (Word::Or, 2),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ballast_core::plan::{Action, ActionKind, Plan, Report, Step, TargetKind, Waiting, Words};
+use ballast_core::plan::{Action, ActionKind, Plan, Report, Step, Subject, TargetKind, Waiting, Words};
 use ballast_core::units::Time;
 
 use super::figures;
@@ -86,7 +86,7 @@ fn report(text: &mut String, report: &Report, now: Time, wide: bool) {
     section("Held on purpose:", held);
     let mut waits = Table::new(&["SUBJECT", "WAITS FOR"]);
     for wait in waiting {
-        waits.row([wait.subject.to_string(), wait.on.words(now)]);
+        waits.row([wait.subject.to_string(), wait.words(now)]);
     }
     section("Waiting:", waits);
     let mut unserved = Table::new(&["SUBJECT", "WHERE", "WHAT BINDS"]);
@@ -104,6 +104,12 @@ fn report(text: &mut String, report: &Report, now: Time, wide: bool) {
         }
     }
     section("Cannot be served:", unserved);
+    let mut short = Table::new(&["POOL", "WHAT BINDS"]);
+    // Nobody waits for headroom: a pool is passed over for its own.
+    for skip in skipped.iter().filter(|skip| matches!(skip.subject, Subject::Pool { .. })) {
+        short.row([skip.pool.to_string(), skip.reason.words(now)]);
+    }
+    section("Headroom that is not there:", short);
     let mut unknown = Table::new(&["FEATURE", ">OBJECTS", "SUCH AS"]);
     for one in unmodelled {
         unknown.row([one.feature.to_string(), one.count.to_string(), one.example.to_string()]);

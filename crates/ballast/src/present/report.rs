@@ -5,8 +5,9 @@ use ballast_sim::score::{PoolSizes, Sample, Series as Seen};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::{Chart, Form, Series};
+use super::judged::Judged;
 use super::missed::Worst;
-use super::score::{Runs, Simulated, figures_table, waits_table, waits_title};
+use super::score::{LEFT, Runs, Simulated, figures_table, left_table, waits_table, waits_title};
 use super::table::Table;
 
 const STYLE: &str = concat!(include_str!("theme.css"), include_str!("report.css"));
@@ -17,7 +18,7 @@ const CLASSES: [&str; 8] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
 const BREACHES_MAX: usize = 20;
 
 /// The page.
-pub fn render(simulated: &Simulated) -> String {
+pub fn render(simulated: &Simulated, gates: &[Judged]) -> String {
     let Simulated { name, story, policies, series, .. } = simulated;
     html! {
         (DOCTYPE)
@@ -32,8 +33,9 @@ pub fn render(simulated: &Simulated) -> String {
             body class="report" {
                 h1 { "Simulation of " (name) }
                 p class="dim" { (simulated.how()) }
+                @if let Some(prices) = &simulated.prices { p class="dim" { "Prices: " (prices) } }
                 @for text in story.split("\n\n").filter(|text| !text.trim().is_empty()) { p class="story" { (text) } }
-                (verdicts(simulated))
+                (verdicts(simulated, gates))
                 @if let [first, _, ..] = simulated.seeds[..] { p class="dim" { "The charts show seed " (first) "." } }
                 @for (policy, seen) in policies.iter().zip(series) { (charts(policy, seen, policies.len() > 1)) }
                 section class="panel" {
@@ -44,13 +46,15 @@ pub fn render(simulated: &Simulated) -> String {
                     (html_table(&figures_table(policies, true)))
                 }
                 section class="panel" { h2 { (waits_title(policies)) } (html_table(&waits_table(policies))) }
+                @let left = left_table(policies);
+                @if !left.is_empty() { section class="panel" { h2 { (LEFT) } (html_table(&left)) } }
             }
         }
     }
     .into_string()
 }
 
-fn verdicts(simulated: &Simulated) -> Markup {
+fn verdicts(simulated: &Simulated, gates: &[Judged]) -> Markup {
     let Simulated { policies, expect, .. } = simulated;
     let missed = Worst::all(simulated);
     let broken: u64 =
@@ -65,7 +69,21 @@ fn verdicts(simulated: &Simulated) -> Markup {
             @if expect.is_empty() { p class="verdict" { "The scenario expects nothing of its figures" } }
             @else if missed.is_empty() { p class="verdict good" { "✓ Every figure landed where it was expected" } }
             @for missed in &missed { p class="verdict bad" { "✕ " (missed) } }
+            @for gate in gates { (verdict(gate)) }
         }
+    }
+}
+
+/// Whether a gate holds, and each of its comparisons.
+fn verdict(gate: &Judged) -> Markup {
+    let (class, words) = match gate.holds {
+        Some(true) => ("verdict bad", "✕ Failed if "),
+        Some(false) => ("verdict good", "✓ Would have failed if "),
+        None => ("verdict bad", "✕ Cannot be judged: failed if "),
+    };
+    html! {
+        p class=(class) { (words) code { (gate) } }
+        @if gate.conditions.len() > 1 { ul { @for condition in &gate.conditions { li { (condition) } } } }
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Simulated {
     pub expect: BTreeMap<Name, [Amount; 2]>,
     /// The currency of its money.
     pub currency: String,
+    /// What is to be known of its prices, where pools have none.
+    pub prices: Option<String>,
     /// The seeds of the runs.
     pub seeds: Vec<u64>,
     /// How long each run lasted.
@@ -65,7 +67,12 @@ pub struct Runs {
 
 /// A value of a figure in words.
 pub fn word(figure: &str, value: f64) -> String {
-    match unit(figure) {
+    amount(unit(figure), value)
+}
+
+/// An amount of a unit in words.
+pub fn amount(unit: Unit, value: f64) -> String {
+    match unit {
         Unit::Money if value.abs() >= 10_000.0 => figures::group(value.round() as i64),
         Unit::Money => format!("{value:.2}"),
         Unit::Share => format!("{:.1}%", value * 100.0),
@@ -198,6 +205,27 @@ pub fn waits_table(policies: &[Runs]) -> Table {
     table
 }
 
+/// Why pods still waited at the end, over all seeds.
+pub fn left_table(policies: &[Runs]) -> Table {
+    let several = policies.len() > 1;
+    let mut heads = vec!["WORKLOAD", "POLICY", ">PODS", "POOL", "WHY THEY STILL WAIT"];
+    heads.retain(|head| several || *head != "POLICY");
+    let mut table = Table::new(&heads);
+    for policy in policies {
+        let mut counts: BTreeMap<(&Name, &Name, &str), u64> = BTreeMap::new();
+        for left in policy.scores.iter().flat_map(|score| &score.left) {
+            *counts.entry((&left.workload, &left.pool, &left.why)).or_default() += left.pods;
+        }
+        for ((workload, pool, why), pods) in counts {
+            let mut row = vec![workload.to_string()];
+            row.extend(several.then(|| policy.letter.to_string()));
+            row.extend([pods.to_string(), pool.to_string(), why.to_owned()]);
+            table.push(row);
+        }
+    }
+    table
+}
+
 /// What the table of waits shows; over several seeds pods are counted together, and of times the mean is told.
 pub fn waits_title(policies: &[Runs]) -> String {
     let seeds = policies.first().map_or(0, |policy| policy.scores.len());
@@ -207,6 +235,9 @@ pub fn waits_title(policies: &[Runs]) -> String {
     };
     format!("Time that pods waited for a node{how}")
 }
+
+/// What the table of those that are left shows.
+pub const LEFT: &str = "Pods without a node at the end";
 
 /// Everything, as text.
 pub fn tables(policies: &[Runs], wide: bool) -> String {
@@ -221,6 +252,10 @@ pub fn tables(policies: &[Runs], wide: bool) -> String {
     let waits = waits_table(policies);
     if !waits.is_empty() {
         let _ = write!(text, "{}:\n{}", waits_title(policies), waits.render());
+    }
+    let left = left_table(policies);
+    if !left.is_empty() {
+        let _ = write!(text, "\n{LEFT}:\n{}", left.render());
     }
     let several = policies.first().is_some_and(|policy| policy.scores.len() > 1);
     if policies.len() > 1 && several {

@@ -15,12 +15,12 @@ use super::policy_file::PolicyFile;
 use super::{Outcome, Result};
 use crate::gate::Gate;
 use crate::present::format::{self, Format};
+use crate::present::judged::Judged;
 use crate::present::missed::Worst;
 use crate::present::score::{Runs, Simulated};
 use crate::present::{Doing, Failure, Screen, report, score, table};
 use crate::set::Set;
 use policies::Policy;
-use verdict::Judged;
 
 /// Run scenarios in virtual time and report what they come to.
 ///
@@ -83,6 +83,9 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     }
     let mut worlds = Vec::new();
     for scenario in scenarios {
+        for doubt in scenario.spec.doubts() {
+            screen.note(format_args!("warning: {}: {doubt}", scenario.name));
+        }
         let policies = Policy::all(&scenario, &others, &args.set)?;
         args.fail_if.iter().try_for_each(|gate| verdict::check(gate, &policies))?;
         for why in policies.iter().filter_map(Policy::why_idle) {
@@ -98,12 +101,12 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         }
         all.push(run::run(&scenario, policies, &seeds, screen.notes_are_seen()));
     }
-    if let (Some(path), [simulated]) = (&args.html, &all[..]) {
-        std::fs::write(path, report::render(simulated))
+    let gates = |simulated| args.fail_if.iter().map(move |gate| Judged::new(gate, simulated)).collect();
+    let gates: Vec<Vec<Judged>> = all.iter().map(gates).collect();
+    if let (Some(path), [simulated], [gates]) = (&args.html, &all[..], &gates[..]) {
+        std::fs::write(path, report::render(simulated, gates))
             .doing(|| format!("cannot write {}", path.display()))?;
     }
-    let gates = |simulated| args.fail_if.iter().map(move |gate| Judged::new(gate, simulated)).collect();
-    let gates: Vec<Vec<Judged<'_>>> = all.iter().map(gates).collect();
     print(&all, &gates, args.output, screen)?;
     screen.finish()?;
     let mut outcome = Outcome::Done;
@@ -124,11 +127,14 @@ fn seeds(args: &Args, own: u64) -> Vec<u64> {
     (0..u64::from(args.seeds.unwrap_or(1))).map(|at| first.wrapping_add(at)).collect()
 }
 
-fn print(all: &[Simulated], gates: &[Vec<Judged<'_>>], format: Format, screen: &mut Screen) -> Result<()> {
+fn print(all: &[Simulated], gates: &[Vec<Judged>], format: Format, screen: &mut Screen) -> Result<()> {
     match format {
         Format::Table | Format::Wide => {
             for simulated in all {
                 screen.note(simulated.how_long());
+                if let Some(prices) = &simulated.prices {
+                    screen.note(format_args!("note: {prices}"));
+                }
                 screen.write(&score::tables(&simulated.policies, format == Format::Wide))?;
             }
         }
@@ -161,12 +167,12 @@ struct Told<'a> {
     comparisons: BTreeMap<char, Comparison>,
     missed: Vec<Worst>,
     /// What came of each `--fail-if`.
-    gates: &'a [Judged<'a>],
+    gates: &'a [Judged],
 }
 
 impl<'a> Answer<'a> {
-    fn of(all: &'a [Simulated], gates: &'a [Vec<Judged<'a>>]) -> Self {
-        let told = |(simulated, gates): (&'a Simulated, &'a Vec<Judged<'a>>)| Told {
+    fn of(all: &'a [Simulated], gates: &'a [Vec<Judged>]) -> Self {
+        let told = |(simulated, gates): (&'a Simulated, &'a Vec<Judged>)| Told {
             scenario: &simulated.name,
             seeds: &simulated.seeds,
             policies: &simulated.policies,

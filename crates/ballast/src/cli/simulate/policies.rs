@@ -10,6 +10,7 @@ use ballast_sim::scenario::{Controller, Scenario, ScenarioPool};
 
 use crate::cli::policy_file::PolicyFile;
 use crate::cli::{Result, load};
+use crate::present::prices::unpriced;
 use crate::present::{Doing, Failure};
 use crate::set::Set;
 
@@ -41,6 +42,15 @@ impl Policy {
     }
 }
 
+impl Policy {
+    /// What is to be known of its prices, where pools have none.
+    pub(super) fn unpriced(&self) -> Option<String> {
+        let spec = &self.scenario.spec;
+        let pools = spec.pools.iter().map(|pool| (&*pool.name, pool.price()));
+        unpriced(pools, &spec.policy.currency)
+    }
+}
+
 /// Names the folder of recorded data, which is not part of the program.
 const TRACES: &str = "BALLAST_TRACES";
 
@@ -66,7 +76,9 @@ pub(super) fn load(
     }
     let speaks = |set: &&Set| scenarios.iter().any(|scenario| set.is_for(&scenario.name));
     if let Some(set) = sets.iter().find(|set| !speaks(set)) {
-        return Err(Failure::new(format!("`--set {}` speaks of no scenario here", set.text())));
+        let names: Vec<&str> = scenarios.iter().map(|scenario| &*scenario.name).collect();
+        let failure = Failure::new(format!("`--set {}` speaks of no scenario here", set.text()));
+        return Err(failure.hint(format!("there are {}", names.join(", "))));
     }
     let (mut runnable, mut left_out) = (Vec::new(), Vec::new());
     for scenario in scenarios {

@@ -39,6 +39,7 @@ pub(super) fn run(scenario: &Scenario, policies: Vec<Policy>, seeds: &[u64], is_
         story: scenario.spec.story.clone(),
         expect: scenario.spec.expect.clone(),
         currency: scenario.spec.policy.currency.to_string(),
+        prices: policies.first().and_then(Policy::unpriced),
         seeds: seeds.to_vec(),
         lasted: scenario.spec.until,
         took: Duration::ZERO,

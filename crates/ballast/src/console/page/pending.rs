@@ -101,7 +101,7 @@ fn class(view: &View, pending: &PendingView) -> Markup {
                 dt { "Waits for" }
                 dd {
                     @if pending.waiting.is_empty() { "nothing that is on its way" }
-                    ul { @for waiting in &pending.waiting { li { (waiting.on.words(view.now)) } } }
+                    ul { @for waiting in &pending.waiting { li { (waiting.words(view.now)) } } }
                 }
                 @if let Some(remedy) = pending.infeasible.as_ref().and_then(remedy) { dt { "What would help" } dd { (remedy) } }
                 @if let Some(next) = view.next_look { dt { "Next look" } dd { (figures::ahead(next, view.now)) ", or as soon as anything changes" } }

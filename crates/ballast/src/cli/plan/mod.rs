@@ -1,18 +1,17 @@
 //! `ballast plan`: one plan from documents, without a cluster, and what would follow from it.
 
+mod notes;
+
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ballast_core::check::check;
 use ballast_core::documents::{self, Documents};
 use ballast_core::memory::Memory;
-use ballast_core::observation::Object;
 use ballast_core::plan::{Plan, Severity};
 use ballast_core::planner;
-use ballast_core::policy::Mode;
-use ballast_core::snapshot::{POOL_LABEL, PoolEntry, Store};
+use ballast_core::snapshot::Store;
 use ballast_core::units::{Span, Time};
 use serde::Serialize;
 
@@ -84,10 +83,8 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
             "give what `kubectl get nodes,pods,pdb -A -o json` printed, and VmPools; a Scenario is run by `ballast simulate`",
         ));
     }
-    for (count, of) in not_acted_upon(&documents) {
-        screen.note(format_args!("note: {count} of {of} read, but not acted upon yet"));
-    }
-    for note in why_idle(&documents).into_iter().chain(pools_without_nodes(&documents)) {
+    load::tell(&documents.doubts, screen);
+    for note in notes::all(&documents) {
         screen.note(format_args!("note: {note}"));
     }
     let (memory, before) = args.memory.as_deref().map(remembered).transpose()?.unwrap_or_default();
@@ -96,6 +93,14 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         (Some(Now::Later(span)), newest) => newest.max(before).unwrap_or_else(wall_clock) + span,
         (None, newest) => newest.unwrap_or_else(wall_clock),
     };
+    if let Some(before) = before.filter(|before| now < *before) {
+        let failure = Failure::new(format!(
+            "the plan would be for {now}, before {before}, up to which the memory remembers"
+        ));
+        return Err(
+            failure.hint("give a later time, such as `--now 10m`: a duration counts from the memory's time")
+        );
+    }
     let (plan, memory) = planned(documents, memory, now);
     match args.output {
         Format::Table => screen.write(&words::tables(&plan, false))?,
@@ -110,26 +115,6 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     Ok(if plan.actions.is_empty() { Outcome::Done } else { Outcome::WouldChange })
 }
 
-/// Documents of scalers that do not decide yet, and rules that only those will ask for.
-fn not_acted_upon(documents: &Documents) -> impl Iterator<Item = (usize, &'static str)> {
-    let policies = documents.objects.iter().filter_map(|placed| match &placed.value {
-        Object::ClusterPolicy(policy) => Some(&policy.spec),
-        _ => None,
-    });
-    let (guarantees, yields) = policies.fold((0, 0), |(guarantees, yields), policy| {
-        (guarantees + policy.guarantees.len(), yields + policy.yields.len())
-    });
-    let counts = [
-        (documents.elastic_job_policies.len(), "kind ElasticJobPolicy"),
-        (documents.metric_scalers.len(), "kind MetricScaler"),
-        (documents.ray_scalers.len(), "kind RayScaler"),
-        (documents.spark_pools.len(), "kind SparkPool"),
-        (guarantees, "the ClusterPolicy's guarantees"),
-        (yields, "the ClusterPolicy's yields"),
-    ];
-    counts.into_iter().filter(|(count, _)| *count > 0)
-}
-
 fn planned(documents: Documents, mut memory: Memory, now: Time) -> (Plan, Memory) {
     memory.version = Memory::VERSION;
     let mut store = Store::new();
@@ -141,50 +126,6 @@ fn planned(documents: Documents, mut memory: Memory, now: Time) -> (Plan, Memory
     plan.report.promises.extend(check(&snapshot, &memory, &plan));
     memory.history = history;
     (plan, memory)
-}
-
-/// Why nothing of the plan would be done live, where that is so.
-fn why_idle(documents: &Documents) -> Option<String> {
-    let objects = || documents.objects.iter().map(|placed| &placed.value);
-    if !objects().any(|object| matches!(object, Object::VmPool(_))) {
-        return Some("there is no VmPool, so nothing can be started or stopped: add one".to_owned());
-    }
-    let mode = objects().find_map(|object| match object {
-        Object::ClusterPolicy(policy) => Some(policy.spec.mode),
-        _ => None,
-    });
-    let (mode, by) = match mode {
-        Some(mode) => (mode, "the ClusterPolicy says"),
-        None => (Mode::default(), "without a ClusterPolicy it is"),
-    };
-    (mode != Mode::Enforce)
-        .then(|| format!("{by} `mode: {mode:?}`, so live nothing of this would be done: `Enforce` does it"))
-}
-
-/// Pools that claim none of the nodes that are there, while some belong to no pool: probably a slip in `members`.
-fn pools_without_nodes(documents: &Documents) -> Vec<String> {
-    let objects = || documents.objects.iter().map(|placed| &placed.value);
-    let pools = objects().filter_map(|object| match object {
-        Object::VmPool(pool) => Some(PoolEntry::new(pool.name.clone(), Arc::new(pool.spec.clone()))),
-        _ => None,
-    });
-    let pools: Vec<PoolEntry> = pools.collect();
-    let mut claimed = vec![false; pools.len()];
-    let mut strays = 0;
-    for object in objects() {
-        let Object::Node(node) = object else { continue };
-        let owner = pools.iter().position(|pool| pool.claims(&node.metadata.name, &node.metadata.labels));
-        match owner {
-            Some(at) => claimed[at] = true,
-            None => strays += 1,
-        }
-    }
-    let empty = pools.iter().zip(claimed).filter(|(_, claimed)| !claimed && strays > 0);
-    let told = empty.map(|(pool, _)| {
-        let name = &pool.name;
-        format!("no node belongs to VmPool `{name}`, and {strays} to no pool: nodes belong by `members` or by the label {POOL_LABEL}={name}")
-    });
-    told.collect()
 }
 
 /// The time of the newest observation.
