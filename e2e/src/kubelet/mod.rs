@@ -199,6 +199,8 @@ async fn serve(shared: Arc<Shared>, mut stopped: oneshot::Receiver<()>) {
         tokio::select! {
             _ = pods.changed() => {}
             _ = nodes.changed() => {}
+            // One that is over is not kept in mind.
+            Some(_) = lives.join_next() => {}
             _ = &mut stopped => break,
         }
     }

@@ -65,11 +65,8 @@ impl Network {
 }
 
 fn tried() -> Result<()> {
-    let output = Command::new("unshare")
-        .args(["--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--", "sh", "-c", TRIAL])
-        .stdin(Stdio::null())
-        .output()
-        .context("cannot run unshare")?;
+    let output = Command::new("sh").args(["-c", TRIAL]).stdin(Stdio::null()).output();
+    let output = output.context("cannot run a shell")?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(())
 }

@@ -11,17 +11,13 @@ pub(super) const COMPONENT: Component =
 const TRIAL: &str = include_str!("../../../e2e/src/kubelet/trial.sh");
 
 fn find() -> Found {
-    let tried = Command::new("unshare")
-        .args(["--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--", "sh", "-c", TRIAL])
-        .stdin(Stdio::null())
-        .output();
-    let why = match tried {
+    let why = match Command::new("sh").args(["-c", TRIAL]).stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => {
             let version = "network, process and mount namespaces for each pod of the test kubelet".into();
             return Found::Here { version, path: None };
         }
         Ok(output) => String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; "),
-        Err(error) => format!("cannot run unshare: {error}"),
+        Err(error) => format!("cannot run a shell: {error}"),
     };
     Found::Missing(format!("{why}: pods of the test kubelet get loopback addresses and no volumes"))
 }
