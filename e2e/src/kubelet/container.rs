@@ -1,6 +1,8 @@
 //! The life of one container: started, probed, stopped, and started again as its restart policy says.
 
+use std::fs::Permissions;
 use std::net::Ipv4Addr;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -8,7 +10,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Container;
 use tokio::time::{Instant, sleep};
 
-use super::credentials::Credentials;
 use super::environment::Environment;
 use super::handlers::Handler;
 use super::orders::Orders;
@@ -87,9 +88,8 @@ pub(super) async fn run(life: &Life, spec: &Container, restart: Restart, mut ord
                 }
                 wait
             }
-            Err(error) => {
-                let why = State::Waiting("CreateContainerError", format!("{error:#}"));
-                life.see(&spec.name, |seen| seen.state = why);
+            Err((reason, error)) => {
+                life.see(&spec.name, |seen| seen.state = State::Waiting(reason, format!("{error:#}")));
                 TRY_AGAIN
             }
         };
@@ -131,33 +131,47 @@ fn told_ended(seen: &mut Seen, ended: Ended, next: Option<Duration>) {
     }
 }
 
-async fn start(life: &Life, spec: &Container, ends: u32) -> Result<(Process, Environment)> {
-    let sandbox = life.sandbox()?;
-    let credentials = Credentials::of(&life.spec, spec).map_err(anyhow::Error::msg)?;
-    let read_only = credentials.read_only;
-    let environment = life.environment(spec, credentials).await?;
-    let mut mounts = life.files();
-    mounts.extend(volumes::mounts(&life.folder, &life.spec, spec, &environment, sandbox)?);
-    let message = life.folder.join(format!("{}.message", spec.name));
-    std::fs::write(&message, "").context("cannot write the folder of a pod")?;
-    let target = spec.termination_message_path.clone().unwrap_or_else(|| "/dev/termination-log".to_owned());
-    mounts.push(Mount { source: message, target, writable: true });
-    let words = spec.command.iter().flatten().chain(spec.args.iter().flatten());
-    let words: Vec<String> = words.map(|word| environment.expand(word)).collect();
-    let process = sandbox
-        .start(&Start {
-            layer: &layer(spec, ends),
-            mounts: &mounts,
-            log: &life.log(&spec.name)?,
-            read_only,
-            command: &environment.command(&words),
-        })
-        .await?;
+/// Starts a container that ended so often before.
+///
+/// # Errors
+///
+/// The reason, as a kubelet tells it, and what is the matter.
+async fn start(
+    life: &Life,
+    spec: &Container,
+    ends: u32,
+) -> Result<(Process, Environment), (&'static str, anyhow::Error)> {
+    let configured = life.environment(spec).await;
+    let environment = configured.map_err(|error| ("CreateContainerConfigError", error))?;
+    let started = start_in(life, spec, ends, &environment).await;
+    let process = started.map_err(|error| ("CreateContainerError", error))?;
     life.see(&spec.name, |seen| {
         seen.restarts = i32::try_from(ends).unwrap_or(i32::MAX);
         seen.state = State::Running(Timestamp::now());
     });
     Ok((process, environment))
+}
+
+async fn start_in(life: &Life, spec: &Container, ends: u32, environment: &Environment) -> Result<Process> {
+    let sandbox = life.sandbox()?;
+    let mut mounts = life.files();
+    mounts.extend(volumes::mounts(&life.folder, &life.spec, spec, environment, sandbox)?);
+    let message = life.folder.join(format!("{}.message", spec.name));
+    std::fs::write(&message, "").context("cannot write the folder of a pod")?;
+    // Whoever the container is, it may leave something to be said.
+    std::fs::set_permissions(&message, Permissions::from_mode(0o666)).context("cannot open a file to all")?;
+    let target = spec.termination_message_path.clone().unwrap_or_else(|| "/dev/termination-log".to_owned());
+    mounts.push(Mount { source: message, target, writable: true });
+    let words = spec.command.iter().flatten().chain(spec.args.iter().flatten());
+    let words: Vec<String> = words.map(|word| environment.expand(word)).collect();
+    let start = Start {
+        layer: &layer(spec, ends),
+        mounts: &mounts,
+        log: &life.log(&spec.name)?,
+        read_only: environment.is_read_only(),
+        command: &environment.command(&words),
+    };
+    sandbox.start(&start).await
 }
 
 /// From its start to its end, whoever brings that about.

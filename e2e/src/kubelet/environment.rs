@@ -70,6 +70,11 @@ impl Environment {
         all
     }
 
+    /// Nothing but volumes can be written.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.credentials.read_only
+    }
+
     /// A text with `$(NAME)` replaced by the variable, where there is one.
     pub(super) fn expand(&self, text: &str) -> String {
         let mut expanded = String::new();

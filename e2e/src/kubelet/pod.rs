@@ -269,12 +269,9 @@ impl Life {
         Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
     }
 
-    /// The environment of a container.
-    pub(super) async fn environment(
-        &self,
-        container: &Container,
-        credentials: Credentials,
-    ) -> Result<Environment> {
+    /// The environment of a container, and who it is.
+    pub(super) async fn environment(&self, container: &Container) -> Result<Environment> {
+        let credentials = Credentials::of(&self.spec, container).map_err(anyhow::Error::msg)?;
         let host_name = hosts::host_name(&self.pod);
         Environment::of(container, &self.lookup(), credentials, &host_name, self.shared.api.clone()).await
     }

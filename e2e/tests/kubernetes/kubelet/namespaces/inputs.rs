@@ -120,6 +120,17 @@ fn missing(plot: &Plot<'_>) -> Result<()> {
     ensure!(message.contains("configmap \"late\" not found"), "{message:?}");
     plot.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: late}, data: {a: at-last}}")?;
     ensure!(plot.said("p")? == "at-last");
+
+    plot.pod(
+        "q",
+        "restartPolicy: Never, containers: [{name: c, image: none, command: [sh, -c, 'echo $WORD'], \
+         env: [{name: WORD, valueFrom: {secretKeyRef: {name: late, key: word}}}]}]",
+    )?;
+    let reason = "{.status.containerStatuses[0].state.waiting.reason}";
+    plot.wait("pod/q", &format!("jsonpath={reason}=CreateContainerConfigError"))?;
+    plot.expect("pod/q", waiting, "secret \"late\" not found")?;
+    plot.apply("{apiVersion: v1, kind: Secret, metadata: {name: late}, stringData: {word: at-last}}")?;
+    ensure!(plot.said("q")? == "at-last\n");
     Ok(())
 }
 
@@ -129,12 +140,12 @@ fn credentials(plot: &Plot<'_>) -> Result<()> {
         "restartPolicy: Never, securityContext: {runAsNonRoot: true, runAsUser: 65532, runAsGroup: 65531, fsGroup: 65530, \
          seccompProfile: {type: RuntimeDefault}}, containers: [{name: c, image: none, command: [sh, -c, \
          'id -u; id -g; id -G; echo x > /data/file && stat -c %g /data/file; touch /usr/x 2>/dev/null || echo refused; \
-         grep -e CapEff -e NoNewPrivs /proc/self/status | cut -f2'], \
+         grep -e CapEff -e NoNewPrivs /proc/self/status | cut -f2; echo left > /dev/termination-log'], \
          volumeMounts: [{name: data, mountPath: /data}], securityContext: {readOnlyRootFilesystem: true, \
          allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}], volumes: [{name: data, emptyDir: {}}]",
     )?;
     let said = plot.said("p")?;
     let told = "65532\n65531\n65531 65530\n65530\nrefused\n0000000000000000\n1\n";
     ensure!(said == told, "{said:?}");
-    Ok(())
+    plot.expect("pod/p", "{.status.containerStatuses[0].state.terminated.message}", "left\n")
 }
