@@ -1,5 +1,5 @@
 //! `ballast run` against a real control plane: kube-apiserver, kube-scheduler and kube-controller-manager decide, kwok answers
-//! for the nodes, and a cloud of the test's own runs the machines.
+//! for the nodes, and a cloud of the test's own runs the machines. And the kubelet of ours, against the same.
 
 mod crashes;
 mod kubelet;
