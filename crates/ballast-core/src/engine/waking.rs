@@ -12,9 +12,16 @@ use crate::observation::{
 use crate::procedure::Receipt;
 use crate::units::{Span, Time};
 
-/// How long something urgent waits for more of its kind: pods of one job come within a moment of each other.
-const DEBOUNCE: Span = Span::from_millis(500);
-/// The shortest distance of two plans, so that no storm of changes makes more than one plan a second.
+/// Something urgent waits until nothing of its kind has come for so long: pods of one job come within a moment of each other,
+/// and are placed better together.
+const QUIET: Span = Span::from_millis(30);
+/// However much comes, the first of it waits no longer.
+const WAIT_LONGEST: Span = Span::from_millis(500);
+/// The shortest distance of two plans for something urgent: pods that come one by one, as fast as the controllers of Kubernetes
+/// make them (twenty a second), each have a plan of their own, and no storm makes more. Whoever runs the engine and finds that
+/// a plan takes long calls it less often.
+const URGENT_GAP: Span = Span::from_millis(50);
+/// The shortest distance of two plans for all else.
 const GAP: Span = Span::from_secs(1);
 /// The longest rest: what is seen grows old, and says so.
 const REST_LONGEST: Span = Span::from_mins(5);
@@ -30,8 +37,10 @@ pub(super) struct Waking {
     fresh: VecDeque<(Time, Key)>,
     /// A policy has changed: a pause or another mode holds from the next request on.
     at_once: bool,
-    /// Since when something urgent has changed.
+    /// Since when something urgent has changed, apart from pods.
     urgent: Option<Time>,
+    /// When something urgent last came, pods included.
+    stirred_at: Time,
     /// Something has changed that only matters for removals.
     changed: bool,
     /// What each source answered last.
@@ -56,7 +65,7 @@ impl Waking {
             Err(_) => self.answered(&observation.source, Answer::Failed),
             Ok(Body::Listed(objects)) => {
                 self.answered(&observation.source, Answer::Good);
-                self.urgent.get_or_insert(now);
+                self.stir(now);
                 let source = &observation.source;
                 if speaks_of(source, ObjectKind::Pod) {
                     self.relist(objects);
@@ -133,6 +142,7 @@ impl Waking {
         } else if !self.waiting.contains_key(&key) {
             self.waiting.insert(key.clone(), false);
             self.fresh.push_back((now, key));
+            self.stirred_at = now;
         } else {
             self.changed = true;
         }
@@ -145,10 +155,13 @@ impl Waking {
             Receipt::LaunchFailed { .. }
             | Receipt::NeverJoined
             | Receipt::LaunchCancelled
-            | Receipt::GaveUp { .. } => {
-                self.urgent.get_or_insert(now);
-            }
+            | Receipt::GaveUp { .. } => self.stir(now),
         }
+    }
+
+    fn stir(&mut self, now: Time) {
+        self.urgent.get_or_insert(now);
+        self.stirred_at = now;
     }
 
     /// A plan was made: everything up to now is considered.
@@ -182,12 +195,13 @@ impl Waking {
         if self.at_once {
             return Time::ZERO;
         }
-        let fresh = self.fresh.front().map(|(at, _)| *at);
-        let soon = fresh.into_iter().chain(self.urgent).min().map(|at| at + DEBOUNCE);
         let later = self.changed.then(|| planned_at + self.period);
         let rest = planned_at + REST_LONGEST;
-        let due = soon.into_iter().chain(later).chain(self.next_look).fold(rest, Time::min);
-        due.max(planned_at + GAP)
+        let calm = later.into_iter().chain(self.next_look).fold(rest, Time::min).max(planned_at + GAP);
+        let fresh = self.fresh.front().map(|(at, _)| *at);
+        let Some(since) = fresh.into_iter().chain(self.urgent).min() else { return calm };
+        let soon = (self.stirred_at + QUIET).min(since + WAIT_LONGEST).max(planned_at + URGENT_GAP);
+        soon.min(calm)
     }
 }
 
