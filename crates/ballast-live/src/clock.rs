@@ -1,6 +1,8 @@
 //! The engine's time line: it starts at the wall clock and advances by the monotonic clock alone.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::time::Instant;
 
 use ballast_core::units::Time;
 

@@ -12,10 +12,11 @@
 //! the longest that its answer may take.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::time::sleep_until;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -35,8 +36,14 @@ use crate::providers::{AllowedHosts, Polling, Providers};
 const OBSERVATIONS_MAX: usize = 1024;
 /// Answers that wait for the engine.
 const ANSWERS_MAX: usize = 1024;
+/// Entries of the record that are kept until whoever listens takes them, which is at once.
+const ENTRIES_MAX: usize = 10_000;
 /// The name of the lease.
 const LEASE: &str = "ballast";
+/// How much longer than a plan took it is rested after it, so that planning takes about a fifth of the time of one processor,
+/// however large the cluster is; and the longest rest.
+const REST: u32 = 4;
+const REST_LONGEST: Duration = Duration::from_millis(500);
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -53,19 +60,21 @@ pub struct Options {
     pub grace: Duration,
 }
 
+/// Whoever keeps the lease is no more, which is a mistake of ours.
+#[derive(Debug, thiserror::Error)]
+#[error("the task that keeps the lease has ended: nothing could be changed any more")]
+pub struct LeaseKeeperEnded;
+
 /// Hears of everything that the engine does.
 pub trait Listener: Send {
     /// The engine was told something; this came of it.
     fn heard(&mut self, now: Time, engine: &mut Engine, outcome: &Outcome);
-    /// This process begins or ceases to lead.
-    fn leads(&mut self, leads: bool);
 }
 
 /// Runs the engine against a cluster.
 pub struct Runner<L> {
     options: Options,
     clock: Clock,
-    connection: Connection,
     kubernetes: Kubernetes,
     providers: Providers,
     polling: Polling,
@@ -75,15 +84,19 @@ pub struct Runner<L> {
     /// Where answers go, and where they come from.
     answered: mpsc::Sender<(RequestId, Answer)>,
     answers: mpsc::Receiver<(RequestId, Answer)>,
-    /// Whether the lease is ours; `None` while it is not wanted.
-    lease: Option<watch::Receiver<Leadership>>,
+    /// Whether the lease is wanted, as its keeper is told…
+    lease_wanted: watch::Sender<bool>,
+    /// …and what it answers.
+    leadership: watch::Receiver<Leadership>,
+    keeper: JoinHandle<()>,
     leads: bool,
     policy: Arc<ClusterPolicySpec>,
     pools: Vec<VmPool>,
     wake_at: Time,
-    /// The lease was asked for at the end: it is given back.
+    /// Not before then is anything taken in: the last plan took long.
+    rested_at: Instant,
+    /// The lease is given back.
     ends: CancellationToken,
-    keeper: TaskTracker,
     /// Requests that are out.
     requests: TaskTracker,
     /// The pools were listed: what the ledger says of their machines can be asked for.
@@ -97,45 +110,62 @@ impl<L: Listener> Runner<L> {
         let (told, observations) = mpsc::channel(OBSERVATIONS_MAX);
         let (answered, answers) = mpsc::channel(ANSWERS_MAX);
         let providers = Providers::default();
+        let (lease_wanted, wanted) = watch::channel(false);
+        let (lease_told, leadership) = watch::channel(Leadership::default());
+        let ends = CancellationToken::new();
+        let Options { namespace, identity, lease, .. } = &options;
+        let lease = Lease::new(&connection.client, namespace, LEASE, identity.clone(), *lease);
+        let keeper = tokio::spawn(lease.keep(wanted, lease_told, ends.clone()));
         watch_all(&connection.client, clock, &told);
+        let mut engine = Engine::following();
+        engine.record(ENTRIES_MAX);
         let polling = Polling::new(providers.clone(), clock, told, options.instances_every);
         Self {
             kubernetes: Kubernetes::new(connection.client.clone(), &options.namespace),
             polling,
             providers,
-            engine: Engine::following(),
+            engine,
             listener,
             observations,
             answered,
             answers,
-            lease: None,
+            lease_wanted,
+            leadership,
+            keeper,
             leads: false,
             policy: Arc::default(),
             pools: Vec::new(),
             wake_at: Time::ZERO,
-            ends: CancellationToken::new(),
-            keeper: TaskTracker::new(),
+            rested_at: Instant::now(),
+            ends,
             requests: TaskTracker::new(),
             knows_pools: false,
             clock,
-            connection,
             options,
         }
     }
 
     /// Runs until it is told to stop; then gives the lease back and waits for what is out.
-    pub async fn run(mut self, stop: CancellationToken) {
-        loop {
-            let wake = tokio::time::Instant::from_std(self.clock.instant(self.wake_at));
+    ///
+    /// # Errors
+    ///
+    /// When whoever keeps the lease is no more: nothing could be sent ever again, and nobody would know why.
+    pub async fn run(mut self, stop: CancellationToken) -> Result<(), LeaseKeeperEnded> {
+        let outcome = loop {
+            let is_rested = self.rested_at <= Instant::now();
+            let wake = self.clock.instant(self.wake_at).max(self.rested_at);
             tokio::select! {
-                () = stop.cancelled() => break,
-                Some(observation) = self.observations.recv() => self.observe(observation),
+                () = stop.cancelled() => break Ok(()),
+                Some(observation) = self.observations.recv(), if is_rested => self.observe(observation),
                 Some((id, answer)) = self.answers.recv() => self.settle(id, answer),
-                leadership = changed(&mut self.lease) => self.lead_or_follow(leadership).await,
+                Ok(()) = self.leadership.changed() => self.lead_or_follow().await,
+                _ = &mut self.keeper => break Err(LeaseKeeperEnded),
+                () = sleep_until(self.rested_at), if !is_rested => {}
                 () = sleep_until(wake) => self.observe_nothing(),
             }
-        }
+        };
         self.end().await;
+        outcome
     }
 
     /// Takes in what has been observed by now.
@@ -161,8 +191,13 @@ impl<L: Listener> Runner<L> {
         let lists_pools =
             |told: &Observation| told.source == policies[1] && matches!(told.outcome, Ok(Body::Listed(_)));
         self.knows_pools |= observations.iter().any(lists_pools);
+        let began = Instant::now();
         let outcome = self.engine.tick(now, observations);
+        let has_planned = outcome.plan.is_some();
         self.carry_out(now, outcome);
+        if has_planned {
+            self.rested_at = Instant::now() + (began.elapsed() * REST).min(REST_LONGEST);
+        }
         if speaks_of_policies {
             self.heed_policy();
         }
@@ -186,7 +221,7 @@ impl<L: Listener> Runner<L> {
 
     /// Sends a request in a task of its own; its answer comes back as any other.
     fn send(&mut self, id: RequestId, request: Request) {
-        let leadership = self.lease.as_ref().map(|lease| *lease.borrow()).unwrap_or_default();
+        let leadership = *self.leadership.borrow();
         let (kubernetes, providers) = (self.kubernetes.clone(), self.providers.clone());
         let answered = self.answered.clone();
         self.requests.spawn(async move {
@@ -217,23 +252,15 @@ impl<L: Listener> Runner<L> {
 
     /// Begins to want the lease, or lets it go.
     fn want_lease(&mut self, wanted: bool) {
-        if wanted == self.lease.is_some() {
-            return;
-        }
+        self.lease_wanted.send_replace(wanted);
         if !wanted {
-            self.lease = None;
             self.follow();
-            return;
         }
-        let Options { namespace, identity, lease, .. } = &self.options;
-        let (told, leadership) = watch::channel(Leadership::default());
-        let lease = Lease::new(&self.connection.client, namespace, LEASE, identity.clone(), *lease);
-        self.keeper.spawn(lease.keep(told, self.ends.clone()));
-        self.lease = Some(leadership);
     }
 
-    async fn lead_or_follow(&mut self, leadership: Leadership) {
-        match (leadership.until().is_some(), self.leads) {
+    async fn lead_or_follow(&mut self) {
+        let is_ours = self.leadership.borrow_and_update().until().is_some();
+        match (is_ours && *self.lease_wanted.borrow(), self.leads) {
             (true, false) if self.knows_pools => self.lead().await,
             (false, true) => self.follow(),
             _ => {}
@@ -247,11 +274,12 @@ impl<L: Listener> Runner<L> {
             Ok(Err(error)) => return tracing::error!(%error, "cannot read the memory: not leading yet"),
             Err(_) => return tracing::error!("no answer about the memory in time: not leading yet"),
         };
-        if let Err(error) = self.engine.lead(stored.ledger.as_deref(), stored.history.as_deref()) {
+        if let Err(error) =
+            self.engine.lead(self.clock.now(), stored.ledger.as_deref(), stored.history.as_deref())
+        {
             return tracing::error!(%error, "the stored ledger cannot be read: not leading, so that nothing is forgotten");
         }
         self.leads = true;
-        self.listener.leads(true);
         tracing::info!(identity = %self.options.identity, "this process leads");
         self.observe_nothing();
     }
@@ -259,7 +287,6 @@ impl<L: Listener> Runner<L> {
     fn follow(&mut self) {
         if std::mem::take(&mut self.leads) {
             self.engine.follow(self.clock.now());
-            self.listener.leads(false);
             tracing::warn!(identity = %self.options.identity, "this process leads no longer");
         }
     }
@@ -273,18 +300,10 @@ impl<L: Listener> Runner<L> {
             tracing::warn!("some requests are still out; whoever leads next looks what came of them");
         }
         self.ends.cancel();
-        self.keeper.close();
-        // Where it cannot be given back in time, it runs out by itself.
-        let _ = tokio::time::timeout(REQUEST_TIMEOUT, self.keeper.wait()).await;
-    }
-}
-
-/// The next word about the lease; never where it is not wanted.
-async fn changed(lease: &mut Option<watch::Receiver<Leadership>>) -> Leadership {
-    let Some(lease) = lease else { return std::future::pending().await };
-    match lease.changed().await {
-        Ok(()) => *lease.borrow_and_update(),
-        Err(_) => std::future::pending().await,
+        if !self.keeper.is_finished() {
+            // Where it cannot be given back in time, it runs out by itself.
+            let _ = tokio::time::timeout(REQUEST_TIMEOUT, self.keeper).await;
+        }
     }
 }
 

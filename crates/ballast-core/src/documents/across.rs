@@ -319,7 +319,7 @@ fn circle_from(
 }
 
 /// By which field two pools claim the same nodes for certain, and how.
-fn overlap(first: &VmPoolSpec, second: &VmPoolSpec) -> Option<(&'static str, &'static str)> {
+pub fn overlap(first: &VmPoolSpec, second: &VmPoolSpec) -> Option<(&'static str, &'static str)> {
     let (one, two) = (&first.members, &second.members);
     if let (Some(one), Some(two)) = (&one.name_prefix, &two.name_prefix)
         && (one.starts_with(&**two) || two.starts_with(&**one))

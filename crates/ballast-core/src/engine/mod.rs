@@ -101,9 +101,18 @@ impl Engine {
 
     /// This process leads from now on: it goes on with what the one before it has stored. Where that ledger cannot be read it
     /// follows on, rather than forget what was begun.
-    pub fn lead(&mut self, ledger: Option<&str>, history: Option<&str>) -> Result<(), LedgerError> {
-        let ledger = ledger.map(Ledger::parse).transpose()?;
-        self.executor = self.executor.successor(ledger);
+    pub fn lead(
+        &mut self,
+        now: Time,
+        ledger: Option<&str>,
+        history: Option<&str>,
+    ) -> Result<(), LedgerError> {
+        let stored = ledger.map(Ledger::parse).transpose()?;
+        if let Some(recorder) = &mut self.recorder {
+            let (ledger, history) = (ledger.map(str::to_owned), history.map(str::to_owned));
+            recorder.push(now, Body::Led { ledger, history });
+        }
+        self.executor = self.executor.successor(stored);
         if let Some(stored) = history.and_then(StoredHistory::parse) {
             self.executor.history.restore(stored);
         }
@@ -114,8 +123,16 @@ impl Engine {
 
     /// This process leads no longer: nothing more is asked for, and no reply is waited for.
     pub fn follow(&mut self, now: Time) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.push(now, Body::Followed);
+        }
         self.leads = false;
         self.executor.set_acting(now, false);
+    }
+
+    /// Whether what it plans is carried out: it leads, and the policy says so.
+    pub fn acts(&self) -> bool {
+        self.executor.acting
     }
 
     /// The cluster's policy as it is known.
@@ -146,7 +163,7 @@ impl Engine {
     /// Keeps a record from now on, at most `entries` of them until they are taken; older ones are dropped, and counted.
     pub fn record(&mut self, entries: usize) {
         let mut recorder = Recorder::new(entries);
-        recorder.started(self.executor.stored(), self.executor.history.stored());
+        recorder.started(self.executor.stored(), self.executor.history.stored(), !self.leads);
         self.recorder = Some(recorder);
     }
 

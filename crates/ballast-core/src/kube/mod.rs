@@ -73,6 +73,9 @@ pub struct Meta {
     /// When deletion was asked for (for a pod: when its grace period ends).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<Time>,
+    /// How long a pod that shall go has for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion_grace_period_seconds: Option<i64>,
 }
 
 /// An owner of an object.

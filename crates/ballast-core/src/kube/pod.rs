@@ -94,6 +94,10 @@ pub struct PodSpec {
     /// Dynamic resource claims; not modelled, and named in the report.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resource_claims: Vec<ResourceClaimRef>,
+    /// Where something stands that this release could not read, for whoever reads objects to say; such a pod is named in the
+    /// report, and neither placed nor moved. Empty for nearly every pod.
+    #[serde(skip_serializing_if = "super::str_is_empty")]
+    pub unread: Name,
 }
 
 /// Requests by resource name.

@@ -39,6 +39,9 @@ impl Gates {
         let nodes = known(Subject::Cluster, Source::kubernetes(ObjectKind::Node));
         let pods = known(Subject::Cluster, Source::kubernetes(ObjectKind::Pod));
         let budgets = known(Subject::Cluster, Source::kubernetes(ObjectKind::PodDisruptionBudget));
+        // A pause or a lower limit that was written meanwhile may not have been seen.
+        let policies = known(Subject::Cluster, Source::kubernetes(ObjectKind::ClusterPolicy))
+            & known(Subject::Cluster, Source::kubernetes(ObjectKind::VmPool));
         let mut held_pools = Vec::new();
         for pool in &snapshot.pools {
             let subject = Subject::Pool { name: pool.name.clone() };
@@ -77,7 +80,11 @@ impl Gates {
                 until: None,
             });
         }
-        Self { blind: !nodes || !pods, removals: budgets && settled && !policy.pause.down, held_pools }
+        Self {
+            blind: !nodes || !pods,
+            removals: budgets && policies && settled && !policy.pause.down,
+            held_pools,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::kube::Name;
 use crate::observation::{Instance, SourceError};
 use crate::policy::StopMode;
-use crate::units::Time;
+use crate::units::Span;
 
 /// One request to one outside system. Every one is idempotent by identity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -203,6 +203,6 @@ pub struct LivePod {
     pub name: Name,
     /// Its identity.
     pub uid: Name,
-    /// Where it was told to go: until when. It is the `deletionTimestamp`, in which its grace is counted already.
-    pub gone_by: Option<Time>,
+    /// Where it was told to go: how long it has for that. Until when, nobody says by a clock that is ours.
+    pub leaving: Option<Span>,
 }

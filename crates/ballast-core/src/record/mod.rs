@@ -1,7 +1,7 @@
 //! The record: all that went into an engine and all that came out, as append-only entries.
 //!
 //! One JSON object a line. Logs, events, the console, `why` and replay read only this. The entries that go in (`Started`,
-//! `Observed`, `Settled`) suffice to make all others again, byte for byte: [`replay`] does that and compares.
+//! `Led`, `Followed`, `Observed`, `Settled`) suffice to make all others again, byte for byte: [`replay`] does that and compares.
 //!
 //! No secret is recorded: of annotations only those that decisions read, of a provider's settings only the names, of an
 //! error's words only a short beginning without what follows a token. A record that is lost changes no decision: nothing in
@@ -59,7 +59,20 @@ pub enum Body {
         /// The history that was stored, as JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         history: Option<String>,
+        /// It only follows: another process writes.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        follows: bool,
     },
+    /// From now on this process is the one that writes.
+    Led {
+        /// The ledger that was stored, as JSON.
+        ledger: Option<String>,
+        /// The history that was stored, as JSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        history: Option<String>,
+    },
+    /// From now on another process is the one that writes.
+    Followed,
     /// The engine was called with these observations.
     Observed {
         /// What sources said.
@@ -116,8 +129,8 @@ impl Recorder {
     }
 
     /// An engine began, with the ledger and the history that were stored.
-    pub fn started(&mut self, ledger: Option<String>, history: Option<String>) {
-        self.push(Time::ZERO, Body::Started { version: RECORD_VERSION, ledger, history });
+    pub fn started(&mut self, ledger: Option<String>, history: Option<String>, follows: bool) {
+        self.push(Time::ZERO, Body::Started { version: RECORD_VERSION, ledger, history, follows });
     }
 
     /// Appends an entry; the oldest goes where there is no room.

@@ -17,7 +17,7 @@ use crate::policy::{ClusterPolicySpec, Named, VmPool, VmPoolSpec};
 use crate::snapshot::Store;
 use crate::units::Time;
 
-use super::replay::{Lines, started};
+use super::replay::{Lines, feed, started};
 use super::{Body, ReplayError};
 
 /// Differences that are kept; the rest is counted.
@@ -80,18 +80,22 @@ pub fn otherwise(reader: impl BufRead, policy: &OtherPolicy) -> Result<Otherwise
             continue;
         }
         let (engine, beside) = pair.as_mut().ok_or(ReplayError::NoStart)?;
-        match entry.body {
+        match &entry.body {
             Body::Observed { observations } => {
                 let memory = beside.memory(engine.memory(), entry.at);
                 observations.iter().for_each(|observation| told.note(observation));
-                beside.observe(&observations);
-                let outcome = engine.tick(entry.at, observations);
+                beside.observe(observations);
+                let outcome = engine.tick(entry.at, observations.clone());
                 if let Some(plan) = outcome.plan {
                     told.compare(entry.seq, &plan, &beside.plan(memory, entry.at));
                 }
             }
-            Body::Settled { id, reply } => drop(engine.settle(entry.at, id, reply)),
-            _ => {}
+            body => {
+                if let Body::Led { ledger, .. } = body {
+                    beside.is_foreign = ledger.is_some();
+                }
+                feed(engine, &entry)?;
+            }
         }
     }
     told.is_cut = lines.is_cut;

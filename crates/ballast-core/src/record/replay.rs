@@ -106,9 +106,9 @@ pub fn replay(reader: impl BufRead) -> Result<Replay, ReplayError> {
             engine = Some(fresh);
         }
         let engine = engine.as_mut().ok_or(ReplayError::NoStart)?;
-        if matches!(entry.body, Body::Observed { .. } | Body::Settled { .. }) {
+        if is_input(&entry) {
             replay.rest(&mut expected);
-            replay.plans += u64::from(feed(engine, &entry));
+            replay.plans += u64::from(feed(engine, &entry)?);
             expected = take(engine);
         }
         replay.compare(&mut expected, &text, &entry);
@@ -128,21 +128,39 @@ pub(super) fn started(entry: &Entry, line: u64) -> Result<Option<Engine>, Replay
         Body::Started { version, .. } if *version != RECORD_VERSION => {
             Err(ReplayError::Version { found: *version })
         }
-        Body::Started { ledger, history, .. } => {
-            Ok(Some(Engine::new(ledger.as_deref())?.with_history(history.as_deref())))
+        Body::Started { ledger, history, follows, .. } => {
+            let engine = if *follows { Engine::following() } else { Engine::new(ledger.as_deref())? };
+            Ok(Some(engine.with_history(history.as_deref())))
         }
         _ => Ok(None),
     }
 }
 
+/// Whether an entry is what an engine was given; all others are what came out.
+fn is_input(entry: &Entry) -> bool {
+    use Body::{Followed, Led, Lost, Noted, Observed, Planned, Requested, Settled, Started};
+    match &entry.body {
+        Led { .. } | Followed | Observed { .. } | Settled { .. } => true,
+        Started { .. } | Planned { .. } | Requested { .. } | Noted { .. } | Lost { .. } => false,
+    }
+}
+
 /// Gives an engine the input of an entry; says whether it planned.
-fn feed(engine: &mut Engine, entry: &Entry) -> bool {
+pub(super) fn feed(engine: &mut Engine, entry: &Entry) -> Result<bool, LedgerError> {
     let outcome = match &entry.body {
+        Body::Led { ledger, history } => {
+            engine.lead(entry.at, ledger.as_deref(), history.as_deref())?;
+            return Ok(false);
+        }
+        Body::Followed => {
+            engine.follow(entry.at);
+            return Ok(false);
+        }
         Body::Observed { observations } => engine.tick(entry.at, observations.clone()),
         Body::Settled { id, reply } => engine.settle(entry.at, *id, reply.clone()),
-        _ => return false,
+        _ => return Ok(false),
     };
-    outcome.plan.is_some()
+    Ok(outcome.plan.is_some())
 }
 
 fn take(engine: &mut Engine) -> Vec<Entry> {

@@ -96,7 +96,7 @@ fn no_secret_is_recorded() {
 #[test]
 fn a_full_recorder_drops_the_oldest_and_says_so() {
     let mut recorder = Recorder::new(3);
-    recorder.started(None, None);
+    recorder.started(None, None, false);
     for number in 0..5 {
         recorder.push(noon(), Body::Settled { id: RequestId(number), reply: Reply::Done });
     }
@@ -111,13 +111,16 @@ fn a_full_recorder_drops_the_oldest_and_says_so() {
 
 #[test]
 fn what_is_not_a_whole_record_is_refused() {
-    let start = |version| entry(Body::Started { version, ledger: None, history: None }).to_line() + "\n";
+    let start = |version| {
+        entry(Body::Started { version, ledger: None, history: None, follows: false }).to_line() + "\n"
+    };
     let settled = entry(Body::Settled { id: RequestId(1), reply: Reply::Done }).to_line() + "\n";
     assert!(matches!(replay(settled.as_bytes()), Err(ReplayError::NoStart)));
     assert!(matches!(replay(start(99).as_bytes()), Err(ReplayError::Version { found: 99 })));
     assert!(matches!(replay(&b"{\n"[..]), Err(ReplayError::Entry { line: 1, .. })));
     assert!(matches!(replay(&b"\xff\xfe\n"[..]), Err(ReplayError::Read(_))));
-    let bad = entry(Body::Started { version: RECORD_VERSION, ledger: Some("{".into()), history: None })
+    let ledger = Some("{".into());
+    let bad = entry(Body::Started { version: RECORD_VERSION, ledger, history: None, follows: false })
         .to_line()
         + "\n";
     assert!(matches!(replay(bad.as_bytes()), Err(ReplayError::Ledger(_))));
@@ -125,7 +128,7 @@ fn what_is_not_a_whole_record_is_refused() {
     let whole = Entry {
         seq: 1,
         at: crate::units::Time::ZERO,
-        body: Body::Started { version: 1, ledger: None, history: None },
+        body: Body::Started { version: 1, ledger: None, history: None, follows: false },
     };
     let cut = whole.to_line() + "\n{\"seq\":2,\"at\"";
     let replayed = replay(cut.as_bytes()).unwrap();

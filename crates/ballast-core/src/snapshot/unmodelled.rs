@@ -7,6 +7,7 @@ use crate::kube::{Affinity, Name, PodAffinityTerm, PodSpec, TopologySpread};
 pub(super) fn features(spec: &PodSpec) -> Vec<Name> {
     let mut found: Vec<Name> = Vec::new();
     let mut note = |holds: bool, feature: &str| found.extend(holds.then(|| Name::from(feature)));
+    note(!spec.unread.is_empty(), &format!("what this release cannot read: {}", spec.unread));
     note(!spec.resource_claims.is_empty(), "dynamic resource claims");
     let terms: Vec<&PodAffinityTerm> = spec.affinity.iter().flat_map(required).collect();
     let by_label = |term: &&PodAffinityTerm| {

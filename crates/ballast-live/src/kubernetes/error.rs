@@ -41,7 +41,7 @@ pub(super) fn is_gone(error: &kube::Error) -> bool {
 }
 
 /// An error with its causes: the outermost alone says little of a connection.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {

@@ -7,7 +7,7 @@
 //! Written by hand because callers must know *until when* they lead, not only whether: a request to a system without
 //! preconditions is sent only while the lease outlasts the request.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease as LeaseObject, LeaseSpec};
@@ -15,13 +15,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use ballast_core::observation::SourceError;
+use ballast_core::observation::{ErrorClass, SourceError};
 
 use super::FIELD_MANAGER;
 use super::error::classed;
+
+/// How often in a row a look at the lease is repeated because a write met another one.
+const ROUNDS_MAX: u32 = 3;
 
 /// How the lease is kept, with the defaults of the control plane's own components.
 #[derive(Clone, Copy, Debug)]
@@ -86,30 +89,58 @@ impl Lease {
         Self { leases, name: name.to_owned(), identity, times, seen: None }
     }
 
-    /// Keeps the lease, or waits for it, and tells of every change. At the end it gives it back; where nobody wants to know any
-    /// more, it lets it run out: who changed to `Observe` writes nothing more.
-    pub async fn keep(mut self, told: watch::Sender<Leadership>, end: CancellationToken) {
+    /// Keeps the lease while it is wanted, and tells of every change: one keeper for the life of a process, so that no two of
+    /// one identity ever write it. At the end it gives it back; where it is not wanted any more it lets it run out, since who
+    /// changed to `Observe` writes nothing more.
+    pub async fn keep(
+        mut self,
+        mut wanted: watch::Receiver<bool>,
+        told: watch::Sender<Leadership>,
+        end: CancellationToken,
+    ) {
         let mut leadership = Leadership::default();
         loop {
-            let sent = Instant::now();
-            match timeout(self.times.retry.max(Duration::from_secs(1)), self.round()).await {
-                Ok(Ok(true)) => leadership.until = Some(sent + self.times.duration),
-                Ok(Ok(false)) => leadership.until = None,
-                // The lease still holds for as long as it was last renewed for.
-                Ok(Err(error)) => tracing::warn!(%error, "cannot renew the lease"),
-                Err(_) => tracing::warn!("no answer about the lease in time"),
-            }
-            leadership.until = leadership.until.filter(|until| *until > Instant::now());
+            let is_wanted = *wanted.borrow_and_update();
+            leadership = match is_wanted {
+                true => self.look(leadership).await,
+                false => Leadership::default(),
+            };
             told.send_if_modified(|last| std::mem::replace(last, leadership) != leadership);
             tokio::select! {
-                () = sleep(self.times.retry) => {}
-                () = told.closed() => return,
+                () = sleep(self.times.retry), if is_wanted => {}
+                changed = wanted.changed() => if changed.is_err() { return },
                 () = end.cancelled() => return self.give_back(leadership).await,
             }
         }
     }
 
-    /// One look, and one write where it is due. Whether we hold it now.
+    /// One look at the lease, and what it makes of our leadership.
+    async fn look(&mut self, mut leadership: Leadership) -> Leadership {
+        let sent = Instant::now();
+        match timeout(self.times.retry.max(Duration::from_secs(1)), self.rounds()).await {
+            Ok(Ok(true)) => leadership.until = Some(sent + self.times.duration),
+            Ok(Ok(false)) => leadership.until = None,
+            // The lease still holds for as long as it was last renewed for.
+            Ok(Err(error)) => tracing::warn!(%error, "cannot renew the lease"),
+            Err(_) => tracing::warn!("no answer about the lease in time"),
+        }
+        leadership.until = leadership.until.filter(|until| *until > Instant::now());
+        leadership
+    }
+
+    /// Whether we hold it now. A write that meets another one looks again at once: it may have been our own that came late, or
+    /// somebody's annotation. Only another holder ends our leadership.
+    async fn rounds(&mut self) -> Result<bool, SourceError> {
+        for _ in 1..ROUNDS_MAX {
+            match self.round().await {
+                Err(error) if error.class == ErrorClass::Conflict => {}
+                answer => return answer,
+            }
+        }
+        self.round().await
+    }
+
+    /// One look, and one write where it is due.
     async fn round(&mut self) -> Result<bool, SourceError> {
         let found = self.leases.get_opt(&self.name).await.map_err(|error| classed(&error))?;
         // What was seen counts from when it was seen: from when it was asked for, it might be taken too early.
@@ -122,12 +153,7 @@ impl Lease {
                 self.leases.replace(&self.name, &params(), &renewed).await
             }
         };
-        match written {
-            Ok(_) => Ok(true),
-            // Somebody was quicker: it is theirs.
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
-            Err(error) => Err(classed(&error)),
-        }
+        written.map(|_| true).map_err(|error| classed(&error))
     }
 
     fn step(&mut self, found: Option<&LeaseObject>, now: Instant) -> Step {
@@ -176,6 +202,7 @@ impl Lease {
         if spec.holder_identity.as_deref() == Some(&self.identity) {
             spec.holder_identity = None;
             if let Err(error) = self.leases.replace(&self.name, &params(), &lease).await {
+                let error = classed(&error);
                 tracing::warn!(%error, "cannot give the lease back; the next leader waits until it is over");
             }
         }

@@ -5,10 +5,13 @@
 
 mod connect;
 pub mod crd;
+mod documents;
 mod error;
 mod lease;
+mod list;
 mod memory;
 mod requests;
+mod sent;
 mod watch;
 mod wire;
 

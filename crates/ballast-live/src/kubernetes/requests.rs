@@ -8,21 +8,27 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, Precondition
 use kube::Client;
 use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::core::request;
-use serde::Deserialize;
 use serde_json::json;
 use tokio::time::timeout;
 
-use ballast_core::kube::{self as slim, Name};
+use ballast_core::kube::{self as slim, Meta, Name};
 use ballast_core::observation::{ErrorClass, SourceError};
 use ballast_core::procedure::{LiveNode, LivePod, Reply, Request};
 use ballast_core::snapshot::CORDON_MARK;
+use ballast_core::units::Span;
 
 use super::FIELD_MANAGER;
 use super::error::{classed, reply};
+use super::list::List;
 use super::memory::MemoryStore;
+use super::sent::Sent;
+use super::wire::Wire;
 
 /// No answer is waited for longer. Whoever leads sends only while its lease outlasts this.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// The grace of a pod that does not say: Kubernetes' own default.
+const GRACE_SECS: i64 = 30;
 
 /// The Kubernetes side of requests.
 #[derive(Clone)]
@@ -54,11 +60,6 @@ impl Answer {
             Self::Node(read) => Reply::Node(live(*read, usable)),
         }
     }
-}
-
-#[derive(Deserialize)]
-struct List<T> {
-    items: Vec<T>,
 }
 
 impl Kubernetes {
@@ -109,20 +110,16 @@ impl Kubernetes {
     async fn node(&self, name: &str) -> Result<Option<slim::Node>, kube::Error> {
         let request = request::Request::new("/api/v1/nodes").get(name, &Default::default());
         match self.client.request(request.map_err(kube::Error::BuildRequest)?).await {
-            Ok(node) => Ok(Some(node)),
+            Ok(node) => Ok(Some(readable(node))),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    async fn list<T: serde::de::DeserializeOwned>(
-        &self,
-        path: &str,
-        params: &ListParams,
-    ) -> Result<Vec<T>, kube::Error> {
+    async fn list<T: Wire>(&self, path: &str, params: &ListParams) -> Result<Vec<T>, kube::Error> {
         let request = request::Request::new(path).list(params).map_err(kube::Error::BuildRequest)?;
         let list: List<T> = self.client.request(request).await?;
-        Ok(list.items)
+        Ok(list.items.into_iter().map(readable).collect())
     }
 
     /// The node that bears the provider's identity; where none does, the one of the name, unless it bears another.
@@ -238,6 +235,15 @@ impl Kubernetes {
     }
 }
 
+/// An object, frozen where this release cannot read all of it.
+fn readable<T: Wire>(sent: Sent<T>) -> T {
+    let Sent { mut object, unread } = sent;
+    if !unread.is_empty() {
+        object.freeze(&unread);
+    }
+    object
+}
+
 fn live(read: ReadNode, usable: impl Fn(&slim::Node) -> bool) -> LiveNode {
     let ReadNode { node, pods } = read;
     LiveNode {
@@ -251,11 +257,13 @@ fn live(read: ReadNode, usable: impl Fn(&slim::Node) -> bool) -> LiveNode {
 }
 
 fn live_pod(pod: &slim::Pod) -> LivePod {
+    let Meta { deletion_timestamp, deletion_grace_period_seconds, .. } = &pod.metadata;
+    let grace = Span::from_secs(deletion_grace_period_seconds.unwrap_or(GRACE_SECS).max(0));
     LivePod {
         namespace: pod.metadata.namespace.clone(),
         name: pod.metadata.name.clone(),
         uid: pod.metadata.uid.clone(),
-        gone_by: pod.metadata.deletion_timestamp,
+        leaving: deletion_timestamp.map(|_| grace),
     }
 }
 

@@ -3,22 +3,22 @@
 //! ```text
 //! list (consistent, in pages) ──▶ Listed ──▶ watch from its version ──▶ Changed … ──▶ over: watch again from the last version
 //!   ▲                                             │
-//!   └── 410, an error (told, and waited out), or a list that shrank suddenly
+//!   └── 410, an error (told, and waited out), a list that is shorter than what was known, or no proof for too long
 //! ```
 //!
 //! Written by hand rather than with the watcher of `kube::runtime`, which keeps bookmarks and reconnections to itself: of a
-//! quiet kind nobody could then tell whether nothing happens or nothing is heard. Here every bookmark and every new watch
-//! that the API accepts is an observation without changes, so the age of each source is known.
+//! quiet kind nobody could then tell whether nothing happens or nothing is heard. A watch is served from the API's cache, which
+//! may be old; so with every watch the version of the kind is asked for past the caches. Once an event or a bookmark has reached
+//! it, everything is known up to the moment of that question, and that moment is what observations are dated.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::{AsyncBufReadExt, StreamExt};
+use http::header::{ACCEPT_ENCODING, HeaderValue};
 use kube::Client;
-use kube::core::WatchEvent;
-use kube::core::params::{ListParams, WatchParams};
+use kube::core::params::WatchParams;
 use kube::core::request::Request;
-use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
@@ -26,27 +26,33 @@ use ballast_core::kube::{
     DaemonSet, Name, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass,
     Sharing,
 };
-use ballast_core::observation::{Body, Change, Object, ObjectKind, Observation, Source, SourceError};
+use ballast_core::observation::{
+    Body, Change, ErrorClass, Object, ObjectKey, ObjectKind, Observation, Source, SourceError,
+};
+use ballast_core::units::{Span, Time};
 
 use crate::clock::Clock;
 
+use super::documents::Documents;
 use super::error::{classed, is_gone};
+use super::list::{LIST_TIMEOUT, List, Refusal, current_version};
+use super::sent::{Event, Sent};
 use super::wire::{Document, Wire, path};
 
-/// The API ends a watch after so long, and we begin it anew: the proof that a quiet kind is still heard. Well below the age
-/// at which nothing is removed any more.
-const WATCH_SECS: u32 = 45;
+/// The API ends a watch after so long, not without a bookmark just before, and we begin it anew with a new question for the
+/// version. Well below the age at which nothing is removed any more.
+const WATCH_SECS: u32 = 20;
 /// A watch that says nothing for so long, not even that it ends, is dead.
-const SILENT_LONGEST: Duration = Duration::from_secs(60);
-/// No page of a list takes longer.
-const LIST_TIMEOUT: Duration = Duration::from_secs(60);
-/// Objects of one page of a list.
-const PAGE: u32 = 500;
+const SILENT_LONGEST: Duration = Duration::from_secs(30);
+/// After so long without proof that a watch tells everything, a list is asked for: also well below that age.
+const PROOF_OVERDUE: Span = Span::from_secs(60);
 /// The first and the longest wait before a failure is tried again.
 const RETRY_FIRST: Duration = Duration::from_millis(500);
 const RETRY_LONGEST: Duration = Duration::from_secs(30);
-/// How long after a list that shrank suddenly the second look is.
+/// How long after a list that was shorter than what was known the next look is, at first; whether it is believed the core says.
 const SECOND_LOOK: Duration = Duration::from_secs(2);
+/// Looks after which they are no longer further apart.
+const LOOKS_DOUBLED: u32 = 4;
 /// Changes that are told together at most.
 const TOGETHER_MAX: usize = 1000;
 
@@ -76,9 +82,13 @@ fn spawn<T: Wire>(kind: ObjectKind, client: Client, clock: Clock, told: mpsc::Se
         kind,
         path: path(kind),
         sharing: Sharing::default(),
-        good: BTreeMap::new(),
-        len: None,
+        documents: Documents::default(),
+        unread: BTreeSet::new(),
+        handed_on: 0,
+        proven: clock.now(),
+        looks: 0,
         failures: 0,
+        last_error: None,
     };
     tokio::spawn(watch.run::<T>());
 }
@@ -91,11 +101,18 @@ struct Watch {
     kind: ObjectKind,
     path: &'static str,
     sharing: Sharing,
-    /// The last good form of documents of ours: an invalid new one does not take its place.
-    good: BTreeMap<Name, Object>,
-    /// How many objects the last list had.
-    len: Option<usize>,
+    /// Where the kind is one of ours.
+    documents: Documents,
+    /// Objects of which something cannot be read, each named once.
+    unread: BTreeSet<(Name, Name)>,
+    /// How many objects were handed on and are not gone since.
+    handed_on: usize,
+    /// Everything up to then was handed on.
+    proven: Time,
+    /// Lists in a row that were shorter than what was known.
+    looks: u32,
     failures: u32,
+    last_error: Option<SourceError>,
 }
 
 /// Nobody listens any more.
@@ -105,24 +122,29 @@ struct Closed;
 enum End {
     /// The API ended it in good order: it goes on from the last version.
     Over,
-    /// The version is too old: only a list helps.
+    /// Only a list helps: the version is too old, or what was refused may be good now.
     Gone,
     /// Something failed.
-    Failed(SourceError),
+    Failed(Refusal),
 }
 
-#[derive(Deserialize)]
-struct List<T> {
-    metadata: ListMeta,
-    items: Vec<T>,
+/// What proves that a watch tells everything.
+struct Proof {
+    /// Past all caches, this was the version of the kind…
+    version: String,
+    /// …at some moment after this one.
+    asked: Time,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[derive(Default)]
-struct ListMeta {
-    resource_version: String,
-    r#continue: String,
+impl Proof {
+    /// Whether who has heard of a version has heard of everything up to the question. Versions are numbers that only grow.
+    fn is_reached(&self, version: &str) -> bool {
+        let number = |version: &str| version.parse::<u64>().ok();
+        match (number(version), number(&self.version)) {
+            (Some(heard), Some(wanted)) => heard >= wanted,
+            _ => version == self.version,
+        }
+    }
 }
 
 impl Watch {
@@ -132,75 +154,72 @@ impl Watch {
 
     /// From a list to the next one.
     async fn follow<T: Wire>(&mut self) -> Result<(), Closed> {
-        let mut version = match self.list::<T>().await {
-            Ok((objects, version)) => {
-                let suspicious = self.len.is_some_and(|before| objects.len() * 2 < before);
-                self.len = Some(objects.len());
-                self.tell(Ok(Body::Listed(objects))).await?;
-                if suspicious {
-                    sleep(SECOND_LOOK).await;
-                    return Ok(());
-                }
-                version
-            }
-            Err(error) => return self.failed(error).await,
+        // What is on a later page may have changed while the first was on its way.
+        let asked = self.clock.now();
+        let (objects, mut version) = match List::<T>::whole(&self.client, self.path).await {
+            Ok(list) => self.take_list(list),
+            Err(refusal) => return self.failed(refusal).await,
         };
+        let is_shorter = objects.len() < std::mem::replace(&mut self.handed_on, objects.len());
+        self.proven = asked;
+        self.tell(Ok(Body::Listed(objects))).await?;
+        if is_shorter {
+            let wait = SECOND_LOOK * (1 << self.looks.min(LOOKS_DOUBLED));
+            self.looks += 1;
+            sleep(wait).await;
+            return Ok(());
+        }
+        self.looks = 0;
         loop {
             match self.watch::<T>(&mut version).await? {
-                End::Over => self.failures = 0,
+                End::Over => self.heard_well(),
                 End::Gone => return Ok(()),
                 // Whether something was missed nobody knows: only a list is believed after a failure.
-                End::Failed(error) => return self.failed(error).await,
+                End::Failed(refusal) => return self.failed(refusal).await,
             }
-        }
-    }
-
-    /// The complete list, as of one version: a list without a version is read past the API's caches, so it never goes back in
-    /// time.
-    async fn list<T: Wire>(&mut self) -> Result<(Vec<Object>, String), SourceError> {
-        let mut params = ListParams::default().limit(PAGE);
-        let mut objects = Vec::new();
-        loop {
-            let page: List<T> = self.page(&params).await?;
-            objects.extend(page.items.into_iter().filter_map(|item| self.take(item)));
-            if page.metadata.r#continue.is_empty() {
-                self.sharing.forget_unused();
-                return Ok((objects, page.metadata.resource_version));
+            if self.clock.now().since(self.proven) > PROOF_OVERDUE {
+                tracing::debug!(
+                    kind = self.kind.name(),
+                    "nothing proves that everything is heard: lists anew"
+                );
+                return Ok(());
             }
-            params = params.continue_token(&page.metadata.r#continue);
-        }
-    }
-
-    async fn page<T: Wire>(&self, params: &ListParams) -> Result<List<T>, SourceError> {
-        let request = Request::new(self.path).list(params).map_err(|error| invalid(&error))?;
-        match timeout(LIST_TIMEOUT, self.client.request(request)).await {
-            Ok(page) => page.map_err(|error| classed(&error)),
-            Err(_) => Err(silent("a list")),
         }
     }
 
     /// Watches from a version on until the watch ends; the version goes along.
     async fn watch<T: Wire>(&mut self, version: &mut String) -> Result<End, Closed> {
         let params = WatchParams::default().timeout(WATCH_SECS);
-        let request = match Request::new(self.path).watch(&params, version) {
+        let mut request = match Request::new(self.path).watch(&params, version) {
             Ok(request) => request,
-            Err(error) => return Ok(End::Failed(invalid(&error))),
+            Err(error) => return Ok(End::Failed(failure(ErrorClass::Invalid, error.to_string()))),
         };
-        let stream = match timeout(LIST_TIMEOUT, self.client.request_events::<T>(request)).await {
+        // Newer servers compress event by event, which the client's decompression does not follow.
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        let asked = self.clock.now();
+        let (stream, current) = tokio::join!(
+            timeout(LIST_TIMEOUT, self.client.request_stream(request)),
+            current_version(&self.client, self.path),
+        );
+        let stream = match stream {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) if is_gone(&error) => return Ok(End::Gone),
-            Ok(Err(error)) => return Ok(End::Failed(classed(&error))),
-            Err(_) => return Ok(End::Failed(silent("a watch"))),
+            Ok(Err(error)) => return Ok(End::Failed(classed(&error).into())),
+            Err(_) => return Ok(End::Failed(silent())),
         };
-        // Whoever is given a watch from the last version on has missed nothing until now.
+        let proof = match current {
+            Ok(version) => Proof { version, asked },
+            Err(refusal) => return Ok(End::Failed(refusal)),
+        };
+        self.prove(&proof, version);
         self.tell(Ok(Body::Changed(Vec::new()))).await?;
-        let mut events = Box::pin(stream.ready_chunks(TOGETHER_MAX));
+        let mut lines = Box::pin(stream.lines().ready_chunks(TOGETHER_MAX));
         loop {
-            let Ok(events) = timeout(SILENT_LONGEST, events.next()).await else {
-                return Ok(End::Failed(silent("a watch")));
+            let Ok(lines) = timeout(SILENT_LONGEST, lines.next()).await else {
+                return Ok(End::Failed(silent()));
             };
-            let Some(events) = events else { return Ok(End::Over) };
-            if let Some(end) = self.events(events, version).await? {
+            let Some(lines) = lines else { return Ok(End::Over) };
+            if let Some(end) = self.events::<T>(lines, version, &proof).await? {
                 return Ok(end);
             }
         }
@@ -208,79 +227,175 @@ impl Watch {
 
     async fn events<T: Wire>(
         &mut self,
-        events: Vec<Result<WatchEvent<T>, kube::Error>>,
+        lines: Vec<std::io::Result<String>>,
         version: &mut String,
+        proof: &Proof,
     ) -> Result<Option<End>, Closed> {
         let mut changes = Vec::new();
         let mut end = None;
-        for event in events {
-            match event {
-                Ok(WatchEvent::Added(item) | WatchEvent::Modified(item)) => {
-                    *version = item.version();
-                    changes.extend(self.take(item).map(Change::Applied));
-                }
-                Ok(WatchEvent::Deleted(item)) => {
-                    *version = item.version();
-                    self.good.remove(&item.key().name);
-                    changes.push(Change::Deleted(item.key()));
-                }
-                Ok(WatchEvent::Bookmark(mark)) => *version = mark.metadata.resource_version,
-                Ok(WatchEvent::Error(status)) => {
-                    let error = kube::Error::Api(status);
-                    end = Some(if is_gone(&error) { End::Gone } else { End::Failed(classed(&error)) });
-                }
-                Err(error) => end = Some(End::Failed(classed(&error))),
-            }
+        for line in lines {
+            end = match line {
+                Ok(line) => self.event::<T>(&line, version, &mut changes),
+                Err(error) => Some(broken_off(&error)),
+            };
             if end.is_some() {
                 break;
             }
         }
+        self.prove(proof, version);
         if end.is_none() || !changes.is_empty() {
             self.tell(Ok(Body::Changed(changes))).await?;
         }
         Ok(end)
     }
 
-    /// The object that was sent; in place of an invalid document its last good form, if there is one.
-    fn take<T: Wire>(&mut self, item: T) -> Option<Object> {
-        let key = item.key();
-        match item.object(&mut self.sharing) {
-            Ok(object) => {
-                if object.meta().is_none() {
-                    self.good.insert(key.name, object.clone());
-                }
-                Some(object)
+    /// Takes in one event, unless it is the end.
+    fn event<T: Wire>(&mut self, line: &str, version: &mut String, changes: &mut Vec<Change>) -> Option<End> {
+        match Event::<T>::read(line) {
+            Ok(Event::Added(sent)) => {
+                self.handed_on += 1;
+                self.change(sent, version, changes)
             }
-            Err(error) => {
-                tracing::warn!(kind = self.kind.name(), name = %key.name, %error, "an invalid document is passed over");
-                self.good.get(&key.name).cloned()
+            Ok(Event::Modified(sent)) => self.change(sent, version, changes),
+            Ok(Event::Deleted(Sent { object, .. })) => {
+                *version = object.version();
+                self.handed_on = self.handed_on.saturating_sub(1);
+                changes.push(Change::Deleted(object.key()));
+                self.forget(&object.key())
             }
+            Ok(Event::Bookmark(reached)) => {
+                *version = reached;
+                None
+            }
+            Ok(Event::Failed(status)) => {
+                let error = kube::Error::Api(status);
+                Some(if is_gone(&error) { End::Gone } else { End::Failed(classed(&error).into()) })
+            }
+            Ok(Event::Other) => None,
+            // Cut off in the middle of a line: it is told again from the last version on.
+            Err(error) if error.is_eof() => Some(End::Over),
+            Err(error) => Some(End::Failed(failure(ErrorClass::Transient, format!("no event: {error}")))),
         }
     }
 
+    /// An object was made or changed.
+    fn change<T: Wire>(
+        &mut self,
+        sent: Sent<T>,
+        version: &mut String,
+        changes: &mut Vec<Change>,
+    ) -> Option<End> {
+        *version = sent.object.version();
+        let name = sent.object.key().name;
+        changes.extend(self.take(sent).map(Change::Applied));
+        self.documents.has_refused_another(&name).then_some(End::Gone)
+    }
+
+    /// An object is gone.
+    fn forget(&mut self, key: &ObjectKey) -> Option<End> {
+        self.unread.remove(&(key.namespace.clone(), key.name.clone()));
+        self.documents.delete(&key.name);
+        self.documents.has_refused_another(&key.name).then_some(End::Gone)
+    }
+
+    fn prove(&mut self, proof: &Proof, version: &str) {
+        if proof.is_reached(version) {
+            self.proven = proof.asked;
+        }
+    }
+
+    /// The objects of a list, and its version.
+    fn take_list<T: Wire>(&mut self, mut list: List<T>) -> (Vec<Object>, String) {
+        let version = list.version().to_owned();
+        self.documents.list();
+        self.unread.clear();
+        // Of two documents that do not go together the older one holds, whoever lists them.
+        list.items.sort_by_cached_key(|sent| sent.object.created());
+        let objects = list.items.into_iter().filter_map(|sent| self.take(sent)).collect();
+        self.sharing.forget_unused();
+        (objects, version)
+    }
+
+    /// The object that was sent, as far as it can be read; in place of an invalid document its last good form, if there is one.
+    fn take<T: Wire>(&mut self, sent: Sent<T>) -> Option<Object> {
+        let Sent { mut object, unread } = sent;
+        let key = object.key();
+        if !unread.is_empty() {
+            if self.unread.insert((key.namespace.clone(), key.name.clone())) {
+                let (kind, namespace, name) = (self.kind.name(), &key.namespace, &key.name);
+                tracing::warn!(kind, %namespace, %name, %unread, "cannot be read in full: it stays as it is, where it is");
+            }
+            if key.name.is_empty() || !object.freeze(&unread) {
+                return None;
+            }
+        }
+        let read = object.object(&mut self.sharing);
+        if read.as_ref().is_ok_and(|object| object.meta().is_some()) {
+            return read.ok();
+        }
+        let (holds, error) = self.documents.take(&key, read);
+        if let Some(error) = error {
+            let instead = if holds.is_some() { "its last good form holds" } else { "it is passed over" };
+            tracing::warn!(kind = self.kind.name(), name = %key.name, %error, "an invalid document: {instead}");
+        }
+        holds
+    }
+
+    /// Tells what was seen, as of when everything is known.
     async fn tell(&self, outcome: Result<Body, SourceError>) -> Result<(), Closed> {
         let source = Source::kubernetes(self.kind);
-        let observation = Observation { source, taken_at: self.clock.now(), outcome };
+        let observation = Observation { source, taken_at: self.proven, outcome };
         self.told.send(observation).await.map_err(|_| Closed)
     }
 
+    fn heard_well(&mut self) {
+        self.failures = 0;
+        if self.last_error.take().is_some() {
+            tracing::info!(kind = self.kind.name(), "sees this kind again");
+        }
+    }
+
     /// Tells of a failure, and waits before the next try.
-    async fn failed(&mut self, error: SourceError) -> Result<(), Closed> {
-        tracing::warn!(kind = self.kind.name(), %error, "cannot see this kind");
+    async fn failed(&mut self, refusal: Refusal) -> Result<(), Closed> {
+        let Refusal { error, retry_after } = refusal;
+        if self.last_error.as_ref() != Some(&error) {
+            self.complain(&error);
+            self.last_error = Some(error.clone());
+        }
         self.tell(Err(error)).await?;
         let wait = RETRY_FIRST.saturating_mul(1 << self.failures.min(10)).min(RETRY_LONGEST);
         self.failures = self.failures.saturating_add(1);
-        sleep(wait).await;
+        sleep(wait.max(retry_after.unwrap_or_default())).await;
         Ok(())
+    }
+
+    fn complain(&self, error: &SourceError) {
+        let kind = self.kind.name();
+        let is_ours = matches!(self.kind, ObjectKind::ClusterPolicy | ObjectKind::VmPool);
+        if is_ours && error.class == ErrorClass::NotFound {
+            let hint = "ballast crd | kubectl apply -f -";
+            return tracing::warn!(
+                kind,
+                hint,
+                "the cluster does not know this kind: install it as the hint says"
+            );
+        }
+        tracing::warn!(kind, %error, "cannot see this kind");
     }
 }
 
-fn invalid(error: &kube::core::request::Error) -> SourceError {
-    use ballast_core::observation::ErrorClass;
-    SourceError { class: ErrorClass::Invalid, message: error.to_string() }
+fn failure(class: ErrorClass, message: String) -> Refusal {
+    SourceError { class, message }.into()
 }
 
-fn silent(what: &str) -> SourceError {
-    use ballast_core::observation::ErrorClass;
-    SourceError { class: ErrorClass::Transient, message: format!("no answer to {what} in time") }
+/// How a watch ends whose connection broke: in good order where only its end is missing, as after a time-out on the way.
+fn broken_off(error: &std::io::Error) -> End {
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => End::Over,
+        _ => End::Failed(failure(ErrorClass::Transient, format!("the watch broke off: {error}"))),
+    }
+}
+
+fn silent() -> Refusal {
+    failure(ErrorClass::Transient, "no answer to a watch in time".to_owned())
 }

@@ -1,11 +1,13 @@
 //! The kinds that are watched: where the API has them, and how they become objects of the core.
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 
 use ballast_core::documents::{self, File};
 use ballast_core::kube::{
-    DaemonSet, Meta, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass,
-    Sharing,
+    DaemonSet, LabelSelector, Meta, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
+    PriorityClass, Sharing,
 };
 use ballast_core::observation::{ErrorClass, Object, ObjectKey, ObjectKind, SourceError};
 
@@ -30,13 +32,20 @@ pub(super) trait Wire: DeserializeOwned + Clone + Send + 'static {
     fn key(&self) -> ObjectKey;
     /// Its version, from which a watch goes on.
     fn version(&self) -> String;
+    /// When it was made, in the API's own words, which can be compared.
+    fn created(&self) -> String {
+        String::new()
+    }
+    /// Something of it could not be read. It becomes what nothing can be done with and nothing gives way for: dropped, it would
+    /// make room where there is none. Whether it can be.
+    fn freeze(&mut self, unread: &str) -> bool;
     /// The object, or why it cannot be used.
     fn object(self, sharing: &mut Sharing) -> Result<Object, SourceError>;
 }
 
 /// Objects of Kubernetes itself; `with` shares more of one than its metadata.
 macro_rules! slim {
-    ($($kind:ident $(with $share:ident)?),*) => {$(
+    ($($kind:ident $(with $share:ident)?: $freeze:expr),* $(,)?) => {$(
         impl Wire for $kind {
             fn key(&self) -> ObjectKey {
                 key(&self.metadata)
@@ -44,6 +53,11 @@ macro_rules! slim {
 
             fn version(&self) -> String {
                 self.metadata.resource_version.to_string()
+            }
+
+            fn freeze(&mut self, unread: &str) -> bool {
+                let freeze: fn(&mut Self, &str) -> bool = $freeze;
+                freeze(self, unread)
             }
 
             fn object(mut self, sharing: &mut Sharing) -> Result<Object, SourceError> {
@@ -55,15 +69,28 @@ macro_rules! slim {
     )*};
 }
 
-slim!(
-    Node,
-    Pod with pod,
-    PodDisruptionBudget,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    DaemonSet,
-    PriorityClass
-);
+slim! {
+    // As if a person had cordoned it: nothing is placed on it, and it is not taken away.
+    Node: |node, _| {
+        node.spec.unschedulable = true;
+        true
+    },
+    Pod with pod: |pod, unread| {
+        Arc::make_mut(&mut pod.spec).unread = unread.into();
+        true
+    },
+    // Nothing of its namespace may be disrupted.
+    PodDisruptionBudget: |budget, _| {
+        budget.spec.selector = Some(LabelSelector::default());
+        budget.status.disruptions_allowed = 0;
+        true
+    },
+    // A pod whose volume is not known is neither placed nor moved.
+    PersistentVolume: |_, _| false,
+    PersistentVolumeClaim: |_, _| false,
+    DaemonSet: |_, _| true,
+    PriorityClass: |_, _| true,
+}
 
 /// A document of ours: it is read and checked as one from a file is.
 #[derive(Clone, serde::Deserialize)]
@@ -78,6 +105,14 @@ impl Wire for Document {
 
     fn version(&self) -> String {
         self.0["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn created(&self) -> String {
+        self.0["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn freeze(&mut self, _: &str) -> bool {
+        true
     }
 
     fn object(self, _: &mut Sharing) -> Result<Object, SourceError> {

@@ -72,13 +72,16 @@ struct Look {
 
 impl Look {
     async fn run(self) {
+        let mut last_error = None;
         loop {
             // What a list says is as old as the moment it was asked for.
             let taken_at = self.clock.now();
             let outcome = self.providers.list(&self.pool).await.map(|list| Body::Instances(list.into()));
-            if let Err(error) = &outcome {
+            let error = outcome.as_ref().err().cloned();
+            if let Some(error) = error.as_ref().filter(|error| Some(*error) != last_error.as_ref()) {
                 tracing::warn!(pool = %self.pool, %error, "cannot see the instances of this pool");
             }
+            last_error = error;
             let observation = Observation { source: Source::instances(&self.pool), taken_at, outcome };
             if self.told.send(observation).await.is_err() {
                 return;

@@ -58,6 +58,7 @@ impl World {
                 owner_references: job.owner.iter().cloned().collect(),
                 creation_timestamp: Some(entry.created),
                 deletion_timestamp: leaves_at(entry, class.grace),
+                deletion_grace_period_seconds: None,
             },
             spec: class.spec.clone(),
             node_name,

@@ -9,7 +9,6 @@ use ballast_core::procedure::{LiveNode, LivePod, Reply, Request};
 use ballast_core::units::Span;
 
 use super::World;
-use super::lifecycle::leaves_at;
 use super::machine::{NONE, Power};
 use super::pod::Life;
 use super::queue::Event;
@@ -177,7 +176,7 @@ impl World {
                 namespace: self.classes[pod.class as usize].namespace.clone(),
                 name: pod.name.clone(),
                 uid: pod.uid.clone(),
-                gone_by: leaves_at(pod, self.classes[pod.class as usize].grace),
+                leaving: pod.is_told_to_leave().then_some(self.classes[pod.class as usize].grace),
             }
         });
         Reply::Node(LiveNode {

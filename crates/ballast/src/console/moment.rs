@@ -79,6 +79,8 @@ impl Moments {
                 self.push(entry.at, What::Ended { node: node.clone(), receipt: *receipt });
             }
             Body::Started { .. }
+            | Body::Led { .. }
+            | Body::Followed
             | Body::Observed { .. }
             | Body::Requested { .. }
             | Body::Settled { .. }

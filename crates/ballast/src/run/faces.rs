@@ -3,15 +3,13 @@
 use std::time::{Duration, Instant};
 
 use ballast_core::engine::{Engine, Outcome};
-use ballast_core::plan::Plan;
+use ballast_core::plan::{Action, ActionKind, Plan, Target};
 use ballast_core::record::Body;
 use ballast_core::units::Time;
 use ballast_live::runner::Listener;
 
 use crate::console::Feed;
 
-/// Entries of the record that are kept until they are taken, which is at once.
-const ENTRIES: usize = 10_000;
 /// The page shows at most two frames a second.
 const FRAME_EVERY: Duration = Duration::from_millis(500);
 
@@ -19,22 +17,23 @@ const FRAME_EVERY: Duration = Duration::from_millis(500);
 pub(super) struct Faces {
     feed: Feed,
     shown_at: Option<Instant>,
-    recording: bool,
+    /// What the last plan decided.
+    decided: Vec<Decision>,
 }
+
+/// What is done to what; plans repeat it until it is done.
+type Decision = (ActionKind, Target);
 
 impl Faces {
     pub(super) fn new(feed: Feed) -> Self {
-        Self { feed, shown_at: None, recording: false }
+        Self { feed, shown_at: None, decided: Vec::new() }
     }
 }
 
 impl Listener for Faces {
     fn heard(&mut self, now: Time, engine: &mut Engine, outcome: &Outcome) {
-        if !std::mem::replace(&mut self.recording, true) {
-            engine.record(ENTRIES);
-        }
         if let Some(plan) = &outcome.plan {
-            log(plan);
+            self.log(plan, engine.acts());
         }
         for (node, receipt) in &outcome.receipts {
             tracing::info!(%node, "{receipt}");
@@ -51,13 +50,21 @@ impl Listener for Faces {
             self.feed.publish(engine.view(now));
         }
     }
-
-    fn leads(&mut self, _: bool) {}
 }
 
-fn log(plan: &Plan) {
-    for action in plan.actions.iter() {
-        let (kind, target) = (action.kind, &action.target.name);
-        tracing::info!(action = %action.id, ?kind, %target, "{}", action.reason.message);
+impl Faces {
+    /// Each decision once. Where nothing is carried out, because another process leads or the mode is not `Enforce`, it only
+    /// would be.
+    fn log(&mut self, plan: &Plan, acts: bool) {
+        let what = |action: &Action| (action.kind, action.target.clone());
+        for action in plan.actions.iter().filter(|action| !self.decided.contains(&what(action))) {
+            let (id, kind, target, why) =
+                (&action.id, action.kind, &action.target.name, &action.reason.message);
+            match acts {
+                true => tracing::info!(action = %id, ?kind, %target, "{why}"),
+                false => tracing::info!(action = %id, would = ?kind, %target, "{why}"),
+            }
+        }
+        self.decided = plan.actions.iter().map(what).collect();
     }
 }

@@ -15,7 +15,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Outcome, Result};
 use crate::console::{self, Feed};
-use crate::present::{Doing, Screen};
+use crate::present::{Doing, Failure, Screen};
 
 use faces::Faces;
 
@@ -50,7 +50,10 @@ pub fn run(
 }
 
 async fn go(place: &Place, mut options: Options, listen: SocketAddr, screen: &mut Screen) -> Result {
-    let connection: Connection = place.connect().await.doing(|| "cannot connect to the cluster")?;
+    let connection: Connection = place.connect().await.map_err(|error| {
+        let hint = error.hint();
+        Failure::from(anyhow::Error::from(error).context("cannot connect to the cluster")).hint(hint)
+    })?;
     if options.namespace.is_empty() {
         options.namespace.clone_from(&connection.namespace);
     }
@@ -62,8 +65,9 @@ async fn go(place: &Place, mut options: Options, listen: SocketAddr, screen: &mu
     screen.line(format!("http://{address}/"))?;
     screen.finish()?;
     let server = tokio::spawn(console::serve(listener, feed.clone()));
-    Runner::start(connection, options, Faces::new(feed)).run(stop).await;
+    let ran = Runner::start(connection, options, Faces::new(feed)).run(stop).await;
     server.abort();
+    ran?;
     Ok(Outcome::Done)
 }
 
@@ -84,8 +88,13 @@ fn stop_on_signals() -> Result<CancellationToken> {
 fn log_to_stderr(format: LogFormat) {
     let filter =
         EnvFilter::try_from_env("BALLAST_LOG").unwrap_or_else(|_| EnvFilter::new("info,kube_client=error"));
-    let lines =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    // As for all that is written to stderr: --color, NO_COLOR, and whether it is a terminal.
+    let colours = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(colours)
+        .with_target(false);
     // A second call in one process is one of a test; the first holds.
     let _ = match format {
         LogFormat::Text => lines.try_init(),

@@ -3,6 +3,7 @@
 mod acting;
 mod crash;
 mod holding;
+mod leading;
 mod replaying;
 mod waking;
 mod world;

@@ -231,7 +231,7 @@ impl World {
             namespace: pod.metadata.namespace.clone(),
             name: pod.metadata.name.clone(),
             uid: pod.metadata.uid.clone(),
-            gone_by: pod.metadata.deletion_timestamp,
+            leaving: pod.metadata.deletion_timestamp.map(|_| Span::from_secs(30)),
         });
         Some(LiveNode {
             name: name.clone(),

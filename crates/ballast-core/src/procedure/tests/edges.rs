@@ -5,7 +5,7 @@ use crate::observation::{ErrorClass, InstanceState};
 use crate::procedure::{LiveNode, LivePod, Next, Reply, Request, VmStart, VmStop};
 use crate::units::{Span, Time};
 
-use super::{START, a_launch, a_node, a_pod, a_release, a_removal, failed, instance};
+use super::{FOREVER, START, a_launch, a_node, a_pod, a_release, a_removal, failed, instance};
 
 const LONG: Span = Span::from_mins(15);
 
@@ -156,8 +156,7 @@ fn a_start_that_never_joins_ends_at_its_deadline() {
 #[test]
 fn a_drain_goes_through() {
     let both = LiveNode { pods: vec![a_pod("p1"), a_pod("p2")], ..a_node() };
-    let leaving =
-        LiveNode { pods: vec![LivePod { gone_by: Some(Time::FAR_FUTURE), ..a_pod("p2") }], ..a_node() };
+    let leaving = LiveNode { pods: vec![LivePod { leaving: Some(FOREVER), ..a_pod("p2") }], ..a_node() };
     let replies = [
         Reply::Done,
         Reply::Node(both.clone()),
@@ -210,17 +209,22 @@ fn only_what_the_plan_said_is_waited_for() {
 
 #[test]
 fn pods_that_nobody_will_ever_confirm_gone_are_not_waited_for() {
-    let stranded = |since: Span| {
-        let pod = LivePod { gone_by: Some(START - since), ..a_pod("p1") };
+    let stranded = |grace: Span| {
+        let pod = LivePod { leaving: Some(grace), ..a_pod("p1") };
         Reply::Node(LiveNode { pods: vec![pod], ready: false, ..a_node() })
     };
-    let long = Span::from_secs(31);
-    let replies = [Reply::Done, stranded(long), Reply::Done, stranded(long), Reply::Done, off()];
-    assert_eq!(
-        stop(&a_removal(LONG), &replies),
-        "cordon read-node persist read-node stop(Deallocate) … read-instance Stopped"
+    let looks = |grace: Span| {
+        let mut replies = vec![Reply::Done];
+        replies.extend(vec![stranded(grace); 40]);
+        let told = stop(&a_removal(LONG), &replies);
+        told.split(" persist").next().unwrap_or_default().matches("read-node").count()
+    };
+    let (short, long) = (looks(Span::from_secs(1)), looks(Span::from_mins(5)));
+    assert!(
+        2 < short && short < long && long < 40,
+        "as long as its grace, and then no more: {short}, {long}"
     );
-    let replies = [Reply::Done, stranded(Span::from_secs(20)), Reply::Node(a_node())];
+    let replies = [Reply::Done, stranded(Span::ZERO), Reply::Node(a_node())];
     assert_eq!(stop(&a_removal(LONG), &replies), "cordon read-node … read-node persist");
 }
 

@@ -76,7 +76,7 @@ impl Watch {
         self.empty = ours && node.unschedulable && is_empty(node) && !joined;
         self.pods.clear();
         if !self.undone {
-            let staying = node.pods.iter().filter(|pod| pod.gone_by.is_none());
+            let staying = node.pods.iter().filter(|pod| pod.leaving.is_none());
             self.pods.extend(staying.map(|pod| pod.uid.clone()));
         }
         if self.cordon.as_ref().is_some_and(|(uid, mark)| *uid != node.uid || *mark != node.mark) {

@@ -68,12 +68,15 @@ pub(super) fn a_node() -> LiveNode {
 }
 
 pub(super) fn a_pod(uid: &str) -> LivePod {
-    LivePod { namespace: "ns".into(), name: format!("pod-{uid}").into(), uid: uid.into(), gone_by: None }
+    LivePod { namespace: "ns".into(), name: format!("pod-{uid}").into(), uid: uid.into(), leaving: None }
 }
 
-/// Whether nothing is on a node but what should have been gone at the beginning of time.
+/// A grace that is never over.
+pub(super) const FOREVER: Span = Span::from_hours(100_000);
+
+/// Whether nothing is on a node but what has no time left to go.
 pub(super) fn is_empty(node: &LiveNode) -> bool {
-    node.pods.iter().all(|pod| pod.gone_by == Some(Time::ZERO))
+    node.pods.iter().all(|pod| pod.leaving == Some(Span::ZERO))
 }
 
 pub(super) fn a_launch(kind: LaunchKind, deadline: Span) -> Launch {
@@ -136,8 +139,8 @@ pub(super) fn replies() -> Vec<Reply> {
         token: "other".into(),
         ..an_instance("other", InstanceState::Stopped)
     }));
-    let leaving = LivePod { gone_by: Some(Time::FAR_FUTURE), ..a_pod("p9") };
-    let stranded = LivePod { gone_by: Some(Time::ZERO), ..a_pod("p9") };
+    let leaving = LivePod { leaving: Some(FOREVER), ..a_pod("p9") };
+    let stranded = LivePod { leaving: Some(Span::ZERO), ..a_pod("p9") };
     let nodes = [
         a_node(),
         LiveNode { ready: false, ..a_node() },

@@ -7,7 +7,7 @@ use crate::observation::{ErrorClass, InstanceState};
 use crate::procedure::{GaveUp, LiveNode, LivePod, Next, Receipt, Reply, Request, VmStart, VmStop};
 use crate::units::{Span, Time};
 
-use super::{START, a_launch, a_node, a_pod, a_removal, an_instance, failed};
+use super::{FOREVER, START, a_launch, a_node, a_pod, a_removal, an_instance, failed};
 
 const DEADLINE: Span = Span::from_mins(15);
 
@@ -74,7 +74,7 @@ impl World {
                 self.evictions += 1;
                 for pod in self.node.iter_mut().flat_map(|node| &mut node.pods) {
                     if pod.uid == *uid {
-                        pod.gone_by = Some(Time::FAR_FUTURE);
+                        pod.leaving = Some(FOREVER);
                     }
                 }
                 Reply::Done
@@ -99,7 +99,7 @@ impl World {
     /// Time passes: pods that were told to leave do, machines come up and go down.
     fn passes(&mut self) {
         if let Some(node) = &mut self.node {
-            node.pods.retain(|pod| pod.gone_by.is_none());
+            node.pods.retain(|pod| pod.leaving.is_none());
         }
         match self.instance {
             Some(InstanceState::Starting) => self.instance = Some(InstanceState::Running),

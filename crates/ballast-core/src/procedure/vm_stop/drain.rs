@@ -16,13 +16,20 @@ const MISSES_MAX: u32 = 4;
 /// for one that is not, and an object that a finalizer keeps has no container any more.
 const CONFIRMED_WITHIN: Span = Span::from_secs(30);
 
-/// The pods of a node that are waited for.
-pub(super) fn still_there(now: Time, node: &LiveNode) -> Vec<&LivePod> {
-    let is_over = |pod: &&LivePod| pod.gone_by.is_some_and(|by| now > by + CONFIRMED_WITHIN);
-    node.pods.iter().filter(|pod| !is_over(pod)).collect()
-}
-
 impl VmStop {
+    /// The pods of a node that are waited for. The grace of one that leaves counts from when it was first seen to leave: neither
+    /// the API's clock nor ours need be right, and one that was told to go long ago is only waited for in vain a little longer.
+    pub(super) fn guests<'n>(&mut self, now: Time, node: &'n LiveNode) -> Vec<&'n LivePod> {
+        self.gone_by.retain(|uid, _| node.pods.iter().any(|pod| pod.uid == *uid));
+        for pod in &node.pods {
+            if let Some(grace) = pod.leaving {
+                self.gone_by.entry(pod.uid.clone()).or_insert(now + grace + CONFIRMED_WITHIN);
+            }
+        }
+        let is_over = |pod: &&LivePod| self.gone_by.get(&pod.uid).is_some_and(|&by| now > by);
+        node.pods.iter().filter(|pod| !is_over(pod)).collect()
+    }
+
     pub(super) fn found(&mut self, now: Time, reply: &Reply) -> Next {
         match reply {
             Reply::Instance(instance) if self.is_ours(instance) => {
@@ -111,7 +118,7 @@ impl VmStop {
     }
 
     fn pods_seen(&mut self, now: Time, node: &LiveNode) -> Next {
-        let pods = still_there(now, node);
+        let pods = self.guests(now, node);
         if !self.waits() && (pods.len() as u32) < self.pods {
             self.pace.reset();
         }
@@ -119,7 +126,7 @@ impl VmStop {
         if pods.is_empty() {
             return self.on(now, Phase::Persist);
         }
-        let staying = pods.into_iter().filter(|pod| pod.gone_by.is_none());
+        let staying = pods.into_iter().filter(|pod| pod.leaving.is_none());
         let (moved, others): (Vec<&LivePod>, Vec<&LivePod>) =
             staying.partition(|pod| self.displaces.contains(&pod.uid));
         if others.iter().any(|pod| !self.waits_for.contains(&pod.uid)) {

@@ -8,6 +8,8 @@ mod drain;
 mod stop;
 mod undo;
 
+use std::collections::BTreeMap;
+
 use crate::kube::Name;
 use crate::memory::Removal;
 use crate::policy::StopMode;
@@ -62,6 +64,8 @@ pub struct VmStop {
     queue: Vec<LivePod>,
     /// Pods last seen, for people.
     pods: u32,
+    /// Pods that were seen to leave, by identity: after then they are not waited for.
+    gone_by: BTreeMap<Name, Time>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -117,6 +121,7 @@ impl VmStop {
             why: None,
             queue: Vec::new(),
             pods: 0,
+            gone_by: BTreeMap::new(),
         }
     }
 

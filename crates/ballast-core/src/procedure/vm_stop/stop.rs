@@ -4,7 +4,6 @@ use crate::observation::{ErrorClass, Instance, InstanceState, SourceError};
 use crate::units::Time;
 
 use super::super::{GaveUp, Next, Receipt, Reply};
-use super::drain::still_there;
 use super::{Phase, Seen, VmStop};
 
 /// How often in a row an instance must be seen running after a stop was sent before the stop is sent again.
@@ -27,7 +26,7 @@ impl VmStop {
             Reply::Node(node) => match self.judge(node) {
                 // It is a node after all, with a cordon on it that nobody but us wants.
                 Seen::Ours if self.release && node.ready => self.back(now, GaveUp::JoinedLate),
-                Seen::Ours if still_there(now, node).is_empty() => self.on(now, Phase::Stop),
+                Seen::Ours if self.guests(now, node).is_empty() => self.on(now, Phase::Stop),
                 Seen::Ours => self.back(now, GaveUp::UnexpectedPod),
                 Seen::Uncordoned => self.back(now, GaveUp::UncordonedByOther),
                 Seen::Replaced => self.end(GaveUp::Replaced),

@@ -18,6 +18,8 @@ pub struct Kind {
     pub(super) schema: fn() -> Schema,
     /// What the API itself refuses: the rule in CEL over the spec, and the message.
     pub(super) rules: &'static [(&'static str, &'static str)],
+    /// The only name that one may have, where there is only one.
+    pub(super) only: Option<&'static str>,
     /// Columns of `kubectl get`: name, type, path.
     pub(super) columns: &'static [(&'static str, &'static str, &'static str)],
 }
@@ -42,6 +44,7 @@ pub const KINDS: &[Kind] = &[
              has(self.limits.costPerHour))",
             "mode Enforce needs limits.nodes and limits.costPerHour",
         )],
+        only: Some("cluster"),
         columns: &[("Mode", "string", ".spec.mode"), CURRENT, DESIRED, LIMITED, READY],
     },
     Kind {
@@ -52,6 +55,7 @@ pub const KINDS: &[Kind] = &[
         about: "Alike nodes on virtual machines that Ballast starts, creates, drains, stops and deletes.",
         schema: || schema_for!(VmPoolSpec),
         rules: &[("!has(self.min) || self.min <= self.max", "min must not be above max")],
+        only: None,
         columns: &[
             MODE,
             CURRENT,
@@ -70,6 +74,7 @@ pub const KINDS: &[Kind] = &[
         about: "Which training jobs are elastic, and by which rule capacity is shared between them.",
         schema: || schema_for!(ElasticJobPolicySpec),
         rules: &[],
+        only: None,
         columns: &[MODE, CURRENT, DESIRED, LIMITED, READY],
     },
     Kind {
@@ -83,6 +88,7 @@ pub const KINDS: &[Kind] = &[
             "!has(self.minReplicas) || self.minReplicas <= self.maxReplicas",
             "minReplicas must not be above maxReplicas",
         )],
+        only: None,
         columns: &[
             MODE,
             CURRENT,
@@ -101,6 +107,7 @@ pub const KINDS: &[Kind] = &[
         about: "Which Ray clusters Ballast scales, and their defaults.",
         schema: || schema_for!(RayScalerSpec),
         rules: &[],
+        only: None,
         columns: &[MODE, CURRENT, DESIRED, LIMITED, READY],
     },
     Kind {
@@ -111,6 +118,7 @@ pub const KINDS: &[Kind] = &[
         about: "A Spark standalone master and its workers: those in use, and some idle ones.",
         schema: || schema_for!(SparkPoolSpec),
         rules: &[],
+        only: None,
         columns: &[MODE, CURRENT, DESIRED, LIMITED, READY],
     },
 ];

@@ -53,7 +53,7 @@ impl Kind {
             let rules = self.rules.iter().map(|(rule, message)| json!({"rule": rule, "message": message}));
             spec["x-kubernetes-validations"] = rules.collect();
         }
-        json!({
+        let mut object = json!({
             "type": "object",
             "description": self.about,
             "required": ["spec"],
@@ -64,7 +64,13 @@ impl Kind {
                 "spec": spec,
                 "status": status(),
             },
-        })
+        });
+        if let Some(only) = self.only {
+            let rule = format!("self.metadata.name == '{only}'");
+            let message = format!("a cluster has one {}, and its name is `{only}`", self.kind);
+            object["x-kubernetes-validations"] = json!([{"rule": rule, "message": message}]);
+        }
+        object
     }
 
     fn columns(&self) -> Vec<Value> {
