@@ -9,3 +9,5 @@ pub mod cluster;
 #[cfg(feature = "kubernetes")]
 pub mod kubelet;
 pub mod program;
+#[cfg(feature = "kubernetes")]
+pub mod relay;

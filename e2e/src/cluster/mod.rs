@@ -7,6 +7,7 @@ mod nodes;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -214,18 +215,27 @@ impl Cluster {
         self.write("tokens.csv", &tokens)?;
         for (token, user, _) in USERS {
             let file = user.trim_start_matches("system:");
-            self.write(&format!("{file}.kubeconfig"), &self.kubeconfig_text(token))?;
+            self.write(&format!("{file}.kubeconfig"), &self.kubeconfig_text(&self.server(), token))?;
         }
         Ok(())
     }
 
-    fn kubeconfig_text(&self, token: &str) -> String {
+    /// A kubeconfig for an API that is reached by another way, and needs nobody's name there.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn kubeconfig_by(&self, server: &str) -> Result<PathBuf> {
+        self.write("by.kubeconfig", &self.kubeconfig_text(server, "none"))?;
+        Ok(self.kubeconfig("by"))
+    }
+
+    fn kubeconfig_text(&self, server: &str, token: &str) -> String {
         format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: test\n\
              contexts: [{{name: test, context: {{cluster: test, user: test, namespace: default}}}}]\n\
-             clusters: [{{name: test, cluster: {{server: '{}', certificate-authority: '{}'}}}}]\n\
+             clusters: [{{name: test, cluster: {{server: '{server}', certificate-authority: '{}'}}}}]\n\
              users: [{{name: test, user: {{token: {token}}}}}]\n",
-            self.server(),
             self.path("certs/apiserver.crt").display(),
         )
     }
@@ -274,12 +284,15 @@ impl Cluster {
     }
 
     fn wait_for_api(&mut self) -> Result<()> {
-        let ended = |cluster: &Self| cluster.apiserver.as_ref().and_then(Daemon::ended);
+        let ended = |cluster: &Self| {
+            let parts = [("etcd", &cluster.etcd), ("kube-apiserver", &cluster.apiserver)];
+            parts.into_iter().find_map(|(name, part)| Some((name, part.as_ref()?.ended()?)))
+        };
         self.wait("the API to be ready", |cluster| {
             Ok(ended(cluster).is_some() || cluster.kubectl(&["get", "--raw", "/readyz"])?.success)
         })?;
         match ended(self) {
-            Some(log) => bail!("kube-apiserver ended: {log}"),
+            Some((name, log)) => bail!("{name} ended: {log}"),
             None => Ok(()),
         }
     }
@@ -317,16 +330,21 @@ fn option(name: &str, path: &Path) -> String {
     format!("--{name}={}", path.display())
 }
 
-/// Ports that nobody listens on now.
+/// Ports that nobody listens on now, and that nobody is given by chance: they are below those that the system gives away, and
+/// no two clusters of one process are given the same, so that a part can be ended and started again on its own.
 pub fn free_ports<const N: usize>() -> Result<[u16; N]> {
-    // All are held until all are known, so that no port comes twice.
-    let listeners: Vec<TcpListener> = (0..N)
-        .map(|_| TcpListener::bind(("127.0.0.1", 0)))
-        .collect::<std::io::Result<_>>()
-        .context("cannot find a free port")?;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    const RANGE: std::ops::Range<u32> = 20_000..30_000;
+    // Processes begin far from each other.
+    let first = std::process::id().wrapping_mul(101);
     let mut ports = [0; N];
-    for (port, listener) in ports.iter_mut().zip(&listeners) {
-        *port = listener.local_addr().context("cannot tell the port")?.port();
+    for port in &mut ports {
+        let mut tries = RANGE.map(|_| {
+            let number = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+            (RANGE.start + number % (RANGE.end - RANGE.start)) as u16
+        });
+        let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+        *port = tries.find(is_free).context("cannot find a free port")?;
     }
     Ok(ports)
 }

@@ -11,7 +11,7 @@ const STAGES: &str = include_str!("stages.yaml");
 
 /// kwok at work on a cluster.
 pub struct Kwok {
-    daemon: Daemon,
+    _daemon: Daemon,
 }
 
 impl Kwok {
@@ -32,11 +32,6 @@ impl Kwok {
             .arg("--config")
             .arg(&stages)
             .arg("--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake");
-        Ok(Self { daemon: Daemon::start("kwok", command, cluster.folder.path())? })
-    }
-
-    /// The end of its log, if it has ended.
-    pub fn ended(&self) -> Option<String> {
-        self.daemon.ended()
+        Ok(Self { _daemon: Daemon::start("kwok", command, cluster.folder.path())? })
     }
 }

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::instructions;
 use super::row::Row;
-use crate::workspace;
+use crate::test::{Size, Surroundings};
+use crate::{component, workspace};
 
 /// A program that measures: an example of a package. It takes the names of cases and prints rows as JSON lines.
 struct Runner {
@@ -17,6 +18,8 @@ struct Runner {
     features: &'static str,
     /// What it can measure.
     cases: &'static [&'static str],
+    /// The suite whose components it needs: they are found, or installed, as for that suite.
+    needs: Option<&'static str>,
 }
 
 /// Every program that measures.
@@ -26,8 +29,22 @@ const RUNNERS: &[Runner] = &[
         example: "plan-bench",
         features: "fixtures",
         cases: &["pack-51k", "plan-15k-cold", "plan-15k-incremental", "remove-2k", "types-400", "growth"],
+        needs: None,
     },
-    Runner { package: "ballast-sim", example: "bench", features: "", cases: &["sim-day", "sim-year"] },
+    Runner {
+        package: "ballast-sim",
+        example: "bench",
+        features: "",
+        cases: &["sim-day", "sim-year"],
+        needs: None,
+    },
+    Runner {
+        package: "ballast-e2e",
+        example: "live-bench",
+        features: "kubernetes",
+        cases: &["reaction"],
+        needs: Some("kubernetes"),
+    },
 ];
 
 /// Runs the cases, or all of them, and returns the rows in the order in which they were measured.
@@ -53,6 +70,8 @@ impl Runner {
         command.args(["run", "--quiet", "--release", "--package", self.package, "--example", self.example]);
         command.args(["--features", self.features, "--"]);
         command.args(cases).arg("--json").stdin(Stdio::null()).stdout(Stdio::piped());
+        let components = self.needs.map(|suite| component::check_all(&[suite])).unwrap_or_default();
+        Surroundings { size: Size::Ci, components: &components }.prepare(&mut command);
         let mut child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;
         let output = child.stdout.take().context("the output was piped")?;
         let mut rows: Vec<Row> = Vec::new();

@@ -42,7 +42,7 @@ impl Surroundings<'_> {
 
     /// What every command of a suite sees in its environment. Whether the release build is there is the business of
     /// the suite that needs it.
-    fn prepare(&self, command: &mut Command) {
+    pub(crate) fn prepare(&self, command: &mut Command) {
         command.env("BALLAST_TEST_SIZE", self.size.word()).stdin(Stdio::null());
         command.env("RUSTDOCFLAGS", "--deny=warnings");
         for (component, variable) in VARIABLES {
