@@ -1,6 +1,7 @@
 //! The life of a node: pods wait, it comes; it is idle, it goes.
 
 use anyhow::{Result, ensure};
+use serde_json::json;
 
 use crate::stage::Stage;
 
@@ -14,6 +15,40 @@ fn pods_that_wait_get_nodes_and_idle_nodes_go() -> Result<()> {
     stage.settles("web", 3, 2, &ballast)?;
     stage.deployment("web", 0, "2")?;
     stage.settles("web", 0, 0, &ballast)
+}
+
+#[test]
+fn a_stopped_machine_is_started_before_one_is_made_and_asked_again_where_the_cloud_stumbles() -> Result<()> {
+    let stage = Stage::set()?;
+    stage.cloud.add_stopped("workers", &["workers-old"]);
+    stage.cloud.machines().refuse.push(json!({"class": "Transient", "message": "said the test"}));
+    stage.cluster.apply(&stage.policies("Enforce"))?;
+    let ballast = stage.ballast("one")?;
+    stage.deployment("web", 2, "2")?;
+    stage.settles("web", 2, 1, &ballast)?;
+    let asked = stage.cloud.machines().asked.clone();
+    ensure!(asked == ["start scripted://workers-old"; 2], "{asked:?}");
+    Ok(())
+}
+
+#[test]
+fn two_policies_or_pools_that_share_nodes_do_not_come_to_be() -> Result<()> {
+    let stage = Stage::set()?;
+    let policies = stage.policies("Enforce");
+    let second = policies.replacen("name: cluster", "name: second", 1);
+    let refused = stage.cluster.apply(&second).expect_err("the API refuses it").to_string();
+    ensure!(refused.contains("its name is `cluster`"), "{refused}");
+    stage.cluster.apply(&policies)?;
+    let pool = policies.split("---").nth(1).unwrap_or_default();
+    let ballast = stage.ballast("one")?;
+    stage.deployment("web", 2, "2")?;
+    stage.settles("web", 2, 1, &ballast)?;
+    stage.cluster.apply(&pool.replacen("{name: workers}", "{name: a-second}", 1))?;
+    stage.cluster.wait("the second to be refused", |_| {
+        Ok(ballast.log()?.contains("names that begin so are also members of the pool `workers`"))
+    })?;
+    stage.deployment("web", 4, "2")?;
+    stage.settles("web", 4, 2, &ballast)
 }
 
 #[test]
@@ -40,7 +75,7 @@ fn observe_and_recommend_change_nothing_but_what_is_ballasts_own() -> Result<()>
         stage.cluster.apply(&stage.policies(mode))?;
         let ballast = stage.ballast(mode)?;
         stage.deployment("web", 1, "2")?;
-        stage.cluster.wait("a plan", |_| Ok(ballast.log()?.contains("CreateInstance")))?;
+        stage.cluster.wait("a plan", |_| Ok(ballast.log()?.contains("would=CreateInstance")))?;
         ensure!(stage.cloud.machines().asked.is_empty(), "{mode}: the cloud was asked for something");
         let leases = stage.cluster.get(&["leases", "-n", "ballast", "-o", "name"])?;
         ensure!(leases.is_empty() == (mode == "Observe"), "{mode}: leases are {leases:?}");

@@ -2,6 +2,7 @@
 //! for the nodes, and a cloud of the test's own runs the machines. And the kubelet of ours, against the same.
 
 mod crashes;
+mod faults;
 mod kubelet;
 mod leaders;
 mod life;

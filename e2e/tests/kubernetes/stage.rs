@@ -1,5 +1,6 @@
 //! What the tests of this suite have in common.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -15,19 +16,33 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn set() -> Result<Self> {
+        let stage = Self::without_kinds()?;
+        stage.install_kinds()?;
+        Ok(stage)
+    }
+
+    /// The same, where nobody has told the API of our kinds yet.
+    pub(crate) fn without_kinds() -> Result<Self> {
         let cluster = Cluster::start()?;
         let kwok = Kwok::start(&cluster)?;
         let cloud = Cloud::start(&cluster, "4")?;
-        let definitions = Command::new(ballast()?).arg("crd").output().context("cannot run ballast crd")?;
-        cluster.apply(&String::from_utf8_lossy(&definitions.stdout))?;
-        cluster.wait("the kinds of ours", |cluster| Ok(cluster.kubectl(&["get", "vmpools"])?.success))?;
         cluster.kubectl(&["create", "namespace", "ballast"])?;
         Ok(Self { cluster, _kwok: kwok, cloud })
     }
 
+    pub(crate) fn install_kinds(&self) -> Result<()> {
+        let definitions = Command::new(ballast()?).arg("crd").output().context("cannot run ballast crd")?;
+        self.cluster.apply(&String::from_utf8_lossy(&definitions.stdout))?;
+        self.cluster.wait("the kinds of ours", |cluster| Ok(cluster.kubectl(&["get", "vmpools"])?.success))
+    }
+
     /// A policy, and a pool of machines with four cores that go when they have been idle for a moment.
     pub(crate) fn policies(&self, mode: &str) -> String {
-        let cloud = self.cloud.address();
+        self.policies_by(mode, self.cloud.address())
+    }
+
+    /// The same, with the cloud reached by another way.
+    pub(crate) fn policies_by(&self, mode: &str, cloud: &str) -> String {
         format!(
             "apiVersion: ballast.dev/v1alpha1
 kind: ClusterPolicy
@@ -56,12 +71,17 @@ spec:
     }
 
     pub(crate) fn ballast(&self, name: &str) -> Result<Daemon> {
+        self.ballast_by(name, &self.cluster.kubeconfig("admin"))
+    }
+
+    /// The same, with the cluster reached by another way.
+    pub(crate) fn ballast_by(&self, name: &str, kubeconfig: &Path) -> Result<Daemon> {
         let mut command = Command::new(ballast()?);
         command
             .args(["run", "--namespace", "ballast", "--identity", name])
             .args(["--lease-duration", "8s", "--lease-retry", "1s", "--instances-every", "1s"])
             .arg("--kubeconfig")
-            .arg(self.cluster.kubeconfig("admin"))
+            .arg(kubeconfig)
             .env("BALLAST_LOG", "debug,hyper=info,kube=info,tower=info,reqwest=info");
         Daemon::start(name, command, self.cluster.path("").as_path())
     }
