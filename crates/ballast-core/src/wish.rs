@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
+use crate::policy::ObjectReference;
 use crate::units::Quantity;
 
 /// What a workload asks for: so many units of a shape.
@@ -17,8 +18,11 @@ pub struct Wish {
     pub scaler: Scaler,
     /// Namespace of the workload.
     pub namespace: Name,
-    /// Name of the workload.
+    /// Name of the workload; for a group of Ray workers `cluster/group`.
     pub workload: Name,
+    /// The object that it is, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<Arc<ObjectReference>>,
     /// What one unit asks for.
     pub requests: Arc<BTreeMap<Name, Quantity>>,
     /// Units it has now (running or bound).

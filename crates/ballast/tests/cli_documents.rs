@@ -247,7 +247,7 @@ error: memory.history.idle: there is no field `idle`
   |
 2 | memory: {history: {idle: {}}}
   |                    ^^^^
-  = allowed: `idleSince`, `boots` or `gangs`
+  = allowed: `idleSince`, `boots`, `gangs`, `metrics`, `jobs`, `ray` or `spark`
 
 1 problem; nothing was loaded
 

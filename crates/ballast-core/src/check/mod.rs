@@ -13,9 +13,8 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use crate::kube::Name;
 use crate::memory::Memory;
-use crate::plan::{Action, ActionKind, Plan, PromiseNote, Severity, Subject};
+use crate::plan::{Action, ActionKind, Plan, PromiseNote, Severity, Subject, Target, TargetKind};
 use crate::snapshot::Snapshot;
 
 /// What a plan would break. Empty is good.
@@ -34,33 +33,51 @@ pub fn check(snapshot: &Snapshot, memory: &Memory, plan: &Plan) -> Vec<PromiseNo
 
 /// Promise 2: every destructive action names one identity and carries a precondition. And no two actions have one target.
 fn identities(plan: &Plan, notes: &mut Vec<PromiseNote>) {
-    let mut seen: BTreeSet<&Name> = BTreeSet::new();
+    let (mut things, mut machines) = (BTreeSet::new(), BTreeSet::new());
     for action in &plan.actions {
-        let subject = subject(action);
-        if !seen.insert(&action.target.name) {
-            notes.push(fatal(
-                2,
-                subject.clone(),
-                format!("{} is the target of two actions", action.target.name),
-            ));
+        let Target { name, provider_id, .. } = &action.target;
+        if !things.insert(thing(&action.target)) || !provider_id.is_empty() && !machines.insert(provider_id) {
+            notes.push(fatal(2, subject(action), format!("{name} is the target of two actions")));
         }
-        if action.kind == ActionKind::ReleaseInstance
-            && (action.target.provider_id.is_empty() || action.precondition.token.is_empty())
-        {
-            let message = format!("{} is let go without its identity", action.target.name);
-            notes.push(fatal(2, subject.clone(), message));
-        }
-        if is_removal(action) {
-            let named = !action.target.provider_id.is_empty() && !action.target.uid.is_empty();
-            if !named || action.precondition.uid != action.target.uid {
-                notes.push(fatal(
-                    2,
-                    subject,
-                    format!("{} is removed without its identity", action.target.name),
-                ));
-            }
+        if let Some(wrong) = without_identity(action) {
+            notes.push(fatal(2, subject(action), format!("{name} {wrong}")));
         }
     }
+}
+
+/// What a target is, whatever is done to it: a node and its instance are one thing, a Deployment and a StatefulSet of one name
+/// are two.
+fn thing(target: &Target) -> impl Ord + use<'_> {
+    let kind = match target.kind {
+        TargetKind::Node => TargetKind::Instance,
+        kind => kind,
+    };
+    (kind, &target.namespace, &target.object, &target.name)
+}
+
+/// What an action lacks of the identity that it has to name.
+fn without_identity(action: &Action) -> Option<&'static str> {
+    let Action { target, precondition, .. } = action;
+    let is_known = !target.uid.is_empty() && precondition.uid == target.uid;
+    let (is_named, wrong) = match action.kind {
+        ActionKind::StartInstance | ActionKind::CreateInstance | ActionKind::UncordonNode => return None,
+        ActionKind::ReleaseInstance => (
+            !target.provider_id.is_empty() && !precondition.token.is_empty(),
+            "is let go without its identity",
+        ),
+        ActionKind::StopInstance | ActionKind::CordonNode => {
+            (is_known && !target.provider_id.is_empty(), "is removed without its identity")
+        }
+        ActionKind::RemoveRayWorker | ActionKind::RemoveSparkWorker => {
+            (is_known && !target.worker_id.is_empty(), "is removed without its identity")
+        }
+        ActionKind::ResizeJob | ActionKind::SetReplicas | ActionKind::ResizeRayGroup => {
+            let is_certain = precondition.size.is_some() && !precondition.resource_version.is_empty();
+            (is_known && is_certain && target.object.is_some(), "is resized from a size that is not certain")
+        }
+        ActionKind::CreateSparkWorker => (!precondition.token.is_empty(), "is made without a token"),
+    };
+    (!is_named).then_some(wrong)
 }
 
 /// Promise 15: every action says its rule and its inputs, and the plan when it looks again.
@@ -98,7 +115,16 @@ fn is_launch(action: &Action) -> bool {
 }
 
 fn subject(action: &Action) -> Subject {
-    Subject::Instance { name: action.target.name.clone() }
+    let Target { kind, namespace, name, object, .. } = action.target.clone();
+    match kind {
+        TargetKind::Instance => Subject::Instance { name },
+        TargetKind::Node => Subject::Node { name },
+        TargetKind::Job
+        | TargetKind::Scale
+        | TargetKind::RayGroup
+        | TargetKind::RayWorker
+        | TargetKind::SparkWorker => Subject::Workload { namespace, name, object },
+    }
 }
 
 fn fatal(promise: u8, subject: Subject, message: String) -> PromiseNote {

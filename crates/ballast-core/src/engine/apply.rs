@@ -280,7 +280,8 @@ fn bytes_of(ledger: &Ledger) -> usize {
         300 + name.len() + removal.pool.len() + removal.uid.len() + removal.provider_id.len() + pods
     });
     let moves = ledger.added.iter().chain(&ledger.removed).map(|entry| 42 + entry.pool.len());
-    let others = 200 * ledger.back_off.len() + 60 * ledger.strikes.len();
+    let workers = ledger.resizes.len() + ledger.worker_launches.len() + ledger.worker_removals.len();
+    let others = 200 * ledger.back_off.len() + 60 * ledger.strikes.len() + 500 * workers;
     launches.chain(removals).chain(moves).sum::<usize>() + others
 }
 

@@ -49,7 +49,7 @@ impl HistoryWriter {
     /// What is to be written now, if anything is.
     pub(super) fn write(&mut self, now: Time, history: &History) -> Option<String> {
         // What another process makes of it depends on how long things had lasted when it was written.
-        let ages = !history.idle_since.is_empty() || !history.gangs.is_empty();
+        let ages = history.ages();
         if now < self.next_at || (!ages && self.written.as_ref() == Some(history)) {
             return None;
         }

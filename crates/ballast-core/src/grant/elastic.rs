@@ -53,6 +53,7 @@ pub(crate) fn serve(bins: &mut Bins<'_>, elastic: &[Elastic<'_>]) -> Vec<Grant> 
             scaler: elastic.wish.scaler,
             namespace: elastic.wish.namespace.clone(),
             workload: elastic.wish.workload.clone(),
+            object: None,
             units: floor + kept + placed,
             places: if placed > 0 { vec![place] } else { Vec::new() },
         }
@@ -113,6 +114,7 @@ impl<'a> Elastic<'a> {
             scaler: self.wish.scaler,
             namespace: self.wish.namespace.clone(),
             workload: self.wish.workload.clone(),
+            object: None,
             requests: self.need.class.amounts.clone(),
             have: self.have,
             floor: self.wish.floor,

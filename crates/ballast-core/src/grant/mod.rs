@@ -22,9 +22,12 @@ pub(crate) use new_bin::NewBin;
 pub(crate) use relations::Terms;
 pub(crate) use room::{Room, Rooms};
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
+use crate::policy::ObjectReference;
 use crate::wish::Scaler;
 
 /// What a workload gets of its wish.
@@ -36,8 +39,11 @@ pub struct Grant {
     pub scaler: Scaler,
     /// Namespace of the workload.
     pub namespace: Name,
-    /// Name of the workload.
+    /// Name of the workload; for a group of Ray workers `cluster/group`.
     pub workload: Name,
+    /// The object that it is, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<Arc<ObjectReference>>,
     /// Units it may have in all.
     pub units: u32,
     /// Where the units that are not there yet will be.

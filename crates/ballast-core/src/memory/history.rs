@@ -1,11 +1,12 @@
-//! The history: since when nodes have been unneeded, how long boots took. Its loss only delays a removal.
+//! The history: since when nodes have been unneeded, how long boots took, what workloads went through. Its loss only delays a
+//! removal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
-use crate::memory::LaunchKind;
+use crate::memory::{JobHistory, LaunchKind, MetricHistory, RayHistory, SparkHistory};
 use crate::units::{Span, Time};
 
 /// What may be lost.
@@ -19,6 +20,18 @@ pub struct History {
     pub boots: BTreeMap<Name, BTreeMap<LaunchKind, Boots>>,
     /// What was launched for gangs that still wait, by gang as `namespace/name`.
     pub gangs: BTreeMap<Name, GangHold>,
+    /// Of MetricScalers, by `namespace/name`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<Name, MetricHistory>,
+    /// Of elastic jobs, by `kind/namespace/name`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub jobs: BTreeMap<Name, JobHistory>,
+    /// Of RayClusters, by `namespace/name`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ray: BTreeMap<Name, RayHistory>,
+    /// Of SparkPools, by `namespace/name`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub spark: BTreeMap<Name, SparkHistory>,
 }
 
 /// How long the boots of one pool and kind took.
@@ -93,6 +106,59 @@ impl History {
         let at = (boots.len() * 95).div_ceil(100).saturating_sub(1);
         boots.get(at).copied()
     }
+
+    /// What is not of nodes that come and go, which the next plan tells anew.
+    pub(crate) fn without_nodes(&self) -> Self {
+        let Self { idle_since: _, boots, gangs: _, metrics, jobs, ray, spark } = self;
+        Self {
+            boots: boots.clone(),
+            metrics: metrics.clone(),
+            jobs: jobs.clone(),
+            ray: ray.clone(),
+            spark: spark.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it says since when or at what time something was: another process makes of that what has passed until it was
+    /// written.
+    pub fn ages(&self) -> bool {
+        let Self { idle_since, boots: _, gangs, metrics, jobs, ray, spark } = self;
+        let is_timeless = idle_since.is_empty() && gangs.is_empty() && metrics.is_empty();
+        !is_timeless || !jobs.is_empty() || !ray.is_empty() || !spark.is_empty()
+    }
+
+    /// Every instant in it.
+    fn times(&mut self) -> impl Iterator<Item = &mut Time> {
+        let Self { idle_since, boots: _, gangs, metrics, jobs, ray, spark } = self;
+        let nodes = idle_since.values_mut().chain(gangs.values_mut().map(|hold| &mut hold.since));
+        let metrics = metrics.values_mut().flat_map(MetricHistory::times);
+        let jobs = jobs.values_mut().flat_map(JobHistory::times);
+        let ray = ray.values_mut().flat_map(RayHistory::times);
+        let spark = spark.values_mut().flat_map(SparkHistory::times);
+        nodes.chain(metrics).chain(jobs).chain(ray).chain(spark)
+    }
+
+    /// Leaves out about half of what takes most room, and says whether there was anything: first of nodes what has been unneeded
+    /// for the shortest time, then workloads.
+    fn halve(&mut self) -> bool {
+        let Self { idle_since, boots: _, gangs: _, metrics, jobs, ray, spark } = self;
+        if idle_since.is_empty() {
+            return [halve(metrics), halve(jobs), halve(ray), halve(spark)].contains(&true);
+        }
+        let mut since: Vec<Time> = idle_since.values().copied().collect();
+        since.sort_unstable();
+        let middle = since[since.len() / 2];
+        idle_since.retain(|_, at| *at < middle);
+        true
+    }
+}
+
+/// Keeps the first half of a map, and says whether there was anything in it.
+fn halve<T>(map: &mut BTreeMap<Name, T>) -> bool {
+    let (had, half) = (!map.is_empty(), map.len() / 2);
+    *map = std::mem::take(map).into_iter().take(half).collect();
+    had
 }
 
 /// A history as it is stored: with the instant of writing, from which another process tells how old it was.
@@ -111,28 +177,22 @@ impl StoredHistory {
         serde_json::from_str(text).ok()
     }
 
-    /// The JSON of a history in at most so many bytes: what has been unneeded for the shortest time is left out first.
+    /// The JSON of a history in at most so many bytes: what has been unneeded for the shortest time is left out first, then
+    /// what is known of workloads.
     pub fn write(history: &History, now: Time, most: usize) -> String {
         let mut stored = Self { written_at: now, history: history.clone() };
         loop {
             let text = serde_json::to_string(&stored).unwrap_or_default();
-            let idle = &mut stored.history.idle_since;
-            if text.len() <= most || idle.is_empty() {
+            if text.len() <= most || !stored.history.halve() {
                 return text;
             }
-            let mut since: Vec<Time> = idle.values().copied().collect();
-            since.sort_unstable();
-            let middle = since[since.len() / 2];
-            idle.retain(|_, at| *at < middle);
         }
     }
 
     /// The history on the time line of a new process. How long nobody ran cannot be known: no time counts as passed.
     pub fn rebase(mut self, now: Time) -> History {
         let shift = Span::from_millis(now.as_millis().saturating_sub(self.written_at.as_millis()));
-        let later = |time: &mut Time| *time = (*time + shift).min(now);
-        self.history.idle_since.values_mut().for_each(later);
-        self.history.gangs.values_mut().for_each(|hold| later(&mut hold.since));
+        self.history.times().for_each(|time| *time = (*time + shift).min(now));
         self.history
     }
 }
@@ -140,6 +200,7 @@ impl StoredHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::{BandHistory, Recommendation, ScaleEvent};
 
     #[test]
     fn a_stored_history_is_as_old_as_it_was() {
@@ -166,6 +227,50 @@ mod tests {
         assert!(text.len() <= 60 * 1024, "{}", text.len());
         let kept = StoredHistory::parse(&text).expect("we wrote it").history.idle_since;
         assert!(kept.len() > 500 && kept.contains_key("node-4999") && !kept.contains_key("node-0"));
+    }
+
+    #[test]
+    fn workloads_are_as_old_as_they_were_and_are_left_out_last() {
+        let noon = crate::fixtures::noon();
+        let ago = |minutes| noon - Span::from_mins(minutes);
+        let metrics = MetricHistory {
+            since: Some(ago(9)),
+            recommendations: vec![Recommendation { at: ago(4), replicas: 7 }],
+            scale_ups: vec![ScaleEvent { at: ago(3), change: 2 }],
+            scale_downs: vec![ScaleEvent { at: ago(2), change: 1 }],
+            bands: vec![BandHistory { band: 0, since: Some(ago(5)), moved_at: Some(ago(1)) }],
+            failing_since: Some(ago(6)),
+            unread_since: Some(ago(7)),
+            dataset_size: None,
+        };
+        let jobs = JobHistory { grew_at: Some(ago(8)), shrank_at: Some(ago(9)), curve: Vec::new() };
+        let idle = BTreeMap::from([("w".into(), ago(2))]);
+        let ray = RayHistory { session: "s".into(), since: ago(50), idle_since: idle.clone() };
+        let spark =
+            SparkHistory { master: "m".into(), since: ago(60), idle_since: idle, served: BTreeMap::new() };
+        let mut history = History {
+            metrics: [("data/web".into(), metrics)].into(),
+            jobs: [("Job/ml/bert".into(), jobs)].into(),
+            ray: [("ray/train".into(), ray)].into(),
+            spark: [("spark/jhub".into(), spark)].into(),
+            ..History::default()
+        };
+        let text = StoredHistory::write(&history, noon, 60 * 1024);
+        let later = Span::from_hours(3);
+        let restored = StoredHistory::parse(&text).expect("we wrote it").rebase(noon + later);
+        let mut expected = history.clone();
+        expected.times().for_each(|time| *time += later);
+        assert_eq!(restored, expected);
+        assert_eq!(expected.times().count(), 14, "each of them counts");
+
+        history.idle_since.insert("n1".into(), noon);
+        let all = text.len() + 60;
+        for (most, nodes, workloads) in [(all, 1, 4), (text.len(), 0, 4), (text.len() - 1, 0, 0)] {
+            let text = StoredHistory::write(&history, noon, most);
+            let kept = StoredHistory::parse(&text).expect("we wrote it").history;
+            let count = kept.metrics.len() + kept.jobs.len() + kept.ray.len() + kept.spark.len();
+            assert_eq!((kept.idle_since.len(), count), (nodes, workloads), "in {most} bytes");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
+use crate::memory::{Resize, WorkerLaunch, WorkerRemoval};
 use crate::observation::ErrorClass;
 use crate::policy::StopMode;
 use crate::units::{Span, Time};
@@ -34,6 +35,16 @@ pub struct Ledger {
     pub back_off: Vec<BackOff>,
     /// Launches in a row that never joined, by pool.
     pub strikes: BTreeMap<Name, u32>,
+    /// Sizes that were written and are not followed yet, by `kind/namespace/name`; of a group of Ray workers by
+    /// `RayCluster/namespace/name/group`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub resizes: BTreeMap<Name, Resize>,
+    /// Spark workers that are made, by pod as `namespace/name`. Ray workers are made by their operator, after a resize.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub worker_launches: BTreeMap<Name, WorkerLaunch>,
+    /// Ray and Spark workers that leave, by pod as `namespace/name`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub worker_removals: BTreeMap<Name, WorkerRemoval>,
 }
 
 /// A launch under way.
@@ -134,7 +145,7 @@ pub struct Addition {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackOffKey {
-    /// The pool.
+    /// The pool; a SparkPool as `namespace/name`, a group of Ray workers as `namespace/cluster/group`.
     pub pool: Name,
     /// The instance type; empty where the pool names none.
     #[serde(default)]
@@ -259,19 +270,25 @@ impl Ledger {
         let shift = Span::from_millis(now.as_millis().saturating_sub(self.written_at.as_millis()));
         let later = |time: &mut Time| *time = (*time + shift).min(now);
         let ahead = |time: &mut Time| *time = (*time + shift).clamp(now, now + AHEAD_LONGEST);
-        self.launches.values_mut().for_each(|launch| {
-            later(&mut launch.since);
-            ahead(&mut launch.deadline);
-        });
-        self.removals.values_mut().for_each(|removal| {
-            later(&mut removal.since);
-            ahead(&mut removal.deadline);
+        self.under_way().for_each(|(since, deadline)| {
+            later(since);
+            ahead(deadline);
         });
         self.removed.iter_mut().chain(&mut self.added).for_each(|entry| later(&mut entry.at));
         self.back_off.iter_mut().for_each(|entry| {
             entry.until = (entry.until + shift).min(now + BACK_OFF_LONGEST);
         });
         self.written_at = now;
+    }
+
+    /// When each thing under way was decided, and when it ends.
+    fn under_way(&mut self) -> impl Iterator<Item = (&mut Time, &mut Time)> {
+        let launches = self.launches.values_mut().map(|one| (&mut one.since, &mut one.deadline));
+        let removals = self.removals.values_mut().map(|one| (&mut one.since, &mut one.deadline));
+        let resizes = self.resizes.values_mut().map(|one| (&mut one.since, &mut one.deadline));
+        let made = self.worker_launches.values_mut().map(|one| (&mut one.since, &mut one.deadline));
+        let leaving = self.worker_removals.values_mut().map(|one| (&mut one.since, &mut one.deadline));
+        launches.chain(removals).chain(resizes).chain(made).chain(leaving)
     }
 }
 
@@ -287,6 +304,32 @@ fn spread_of(key: &BackOffKey, failures: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_under_way_with_workers_is_as_far_as_it_was() {
+        let (then, now) = (Time::from_secs(10_000), Time::from_secs(90_000));
+        let (since, deadline) = (then - Span::from_mins(2), then + Span::from_mins(3));
+        let (uid, pool) = (Name::from("u"), Name::from("spark/jhub"));
+        let resize = Resize { uid: uid.clone(), from: 5, to: 7, since, deadline };
+        let launch = WorkerLaunch { pool: pool.clone(), token: "t".into(), since, deadline };
+        let (worker_id, session) = ("worker-1".into(), "m".into());
+        let removal =
+            WorkerRemoval { pool, uid, worker_id, session, restarts: 0, fenced: true, since, deadline };
+        let ledger = Ledger {
+            written_at: then,
+            resizes: [("Deployment/data/web".into(), resize)].into(),
+            worker_launches: [("spark/jhub-worker-1".into(), launch)].into(),
+            worker_removals: [("spark/jhub-worker-2".into(), removal)].into(),
+            ..Ledger::default()
+        };
+        let text = serde_json::to_string(&ledger).unwrap();
+        let mut restored = Ledger::parse(&text).unwrap();
+        assert_eq!(restored, ledger);
+        restored.rebase(now);
+        let met: Vec<(Time, Time)> =
+            restored.under_way().map(|(since, deadline)| (*since, *deadline)).collect();
+        assert_eq!(met, [(now - Span::from_mins(2), now + Span::from_mins(3)); 3]);
+    }
 
     #[test]
     fn failures_of_one_batch_are_one_in_a_row() {

@@ -4,10 +4,16 @@
 
 mod history;
 mod ledger;
+mod workers;
+mod workloads;
 
 pub use history::{Boots, GangHold, History, StoredHistory};
 pub(crate) use ledger::AHEAD_LONGEST;
 pub use ledger::{Addition, BackOff, BackOffKey, Launch, LaunchKind, Ledger, LedgerError, Removal};
+pub use workers::{Resize, WorkerLaunch, WorkerRemoval};
+pub use workloads::{
+    BandHistory, JobHistory, MetricHistory, RayHistory, Recommendation, ScaleEvent, SparkHistory,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,13 @@
 //! Actions: planned changes, each to one identity, each with its precondition and its reason.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::Reason;
 use crate::kube::Name;
+use crate::policy::ObjectReference;
 
 /// One planned change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,8 +62,8 @@ pub enum ActionKind {
     SetReplicas,
     /// A Ray worker group gets another number of workers.
     ResizeRayGroup,
-    /// Named Ray workers are drained and leave.
-    RemoveRayWorkers,
+    /// A Ray worker is drained and leaves, by name.
+    RemoveRayWorker,
     /// A Spark worker is made.
     CreateSparkWorker,
     /// A Spark worker is fenced and removed.
@@ -69,7 +71,7 @@ pub enum ActionKind {
 }
 
 /// Whom an action is done to: an identity, never a number to be picked from.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
@@ -78,15 +80,21 @@ pub struct Target {
     /// Namespace; empty where it has none.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub namespace: Name,
-    /// Name. For an instance to be made: the name it will have.
+    /// Name; that of its pod for a worker. For an instance or a worker to be made: the name it will have.
     pub name: Name,
-    /// Identity in Kubernetes.
+    /// The object that holds its size: the job, what is scaled, the RayCluster, the SparkPool. Nodes and instances have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<Arc<ObjectReference>>,
+    /// Identity in Kubernetes: of the node, of a worker's pod, else of the object.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub uid: Name,
     /// Identity at the provider.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub provider_id: Name,
-    /// The pool it belongs to.
+    /// Identity of a worker by the word of its system: the node id at the Ray GCS, the worker id at the Spark master.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub worker_id: Name,
+    /// The pool it belongs to; for a Ray worker its group.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub pool: Name,
     /// Zone, for an instance to be made.
@@ -95,10 +103,11 @@ pub struct Target {
 }
 
 /// What kind of thing an action is done to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TargetKind {
     /// A virtual machine.
+    #[default]
     Instance,
     /// A node.
     Node,
@@ -108,11 +117,13 @@ pub enum TargetKind {
     Scale,
     /// A worker group of a RayCluster.
     RayGroup,
+    /// A worker of a RayCluster.
+    RayWorker,
     /// A Spark worker.
     SparkWorker,
 }
 
-/// What must still hold when an action is done; checked by a live read. The version of a node is no part of it: it changes
+/// What must still hold when an action is done; checked by a live read. The version of a node is no part of it, since it changes
 /// with every heartbeat. Nor is the state of an instance: to start what runs and to stop what is off is done already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -121,7 +132,20 @@ pub struct Precondition {
     /// The object is still this one.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub uid: Name,
-    /// Only these pods (by identity) may be displaced; any other found there, unless it is waited for, stops the removal.
+    /// The object is still of this version: whoever wrote it meanwhile may have had a reason.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub resource_version: Name,
+    /// The size is still this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u32>,
+    /// The GCS or master is still the one that was asked: Ray's session, the incarnation of a Spark master.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub session: Name,
+    /// The worker's containers have been started anew so often and no more: one that was restarted is another worker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<u32>,
+    /// Only these pods (by identity) may be displaced; any other found there, unless it is waited for, stops the removal. Where a
+    /// foreign controller picks who goes: all that it could pick.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub displaces: Vec<Name>,
     /// These pods (by identity) run to their end before the node goes.

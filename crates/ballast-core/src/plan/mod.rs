@@ -53,3 +53,8 @@ pub struct Plan {
     /// What is not done, and why.
     pub report: Report,
 }
+
+impl Plan {
+    /// The version of this form.
+    pub const VERSION: u32 = 1;
+}

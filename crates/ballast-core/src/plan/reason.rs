@@ -1,10 +1,12 @@
 //! Reasons: enums, worded once (in `words`), that serve as report entries, metric labels and documentation.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
 use crate::observation::ErrorClass;
-use crate::policy::Mode;
+use crate::policy::{Mode, ObjectReference};
 use crate::units::{Money, Share, Span, Time};
 
 /// Why an action is done: the rule, its inputs with their age, and the limit that bound it.
@@ -164,6 +166,9 @@ pub enum Subject {
         namespace: Name,
         /// Its name.
         name: Name,
+        /// The object that it is, where it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        object: Option<Arc<ObjectReference>>,
     },
 }
 

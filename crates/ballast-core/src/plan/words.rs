@@ -320,7 +320,10 @@ impl fmt::Display for Subject {
             Self::Pods { namespace, workload, count, .. } => {
                 write!(f, "{count} pods of {namespace}/{workload}")
             }
-            Self::Workload { namespace, name } => write!(f, "workload {namespace}/{name}"),
+            Self::Workload { namespace, name, object: None } => write!(f, "workload {namespace}/{name}"),
+            Self::Workload { namespace, name, object: Some(object) } => {
+                write!(f, "{} {namespace}/{name}", object.kind)
+            }
         }
     }
 }
@@ -337,7 +340,7 @@ impl fmt::Display for ActionKind {
             Self::ResizeJob => "resize job",
             Self::SetReplicas => "set replicas",
             Self::ResizeRayGroup => "resize Ray group",
-            Self::RemoveRayWorkers => "remove Ray workers",
+            Self::RemoveRayWorker => "remove Ray worker",
             Self::CreateSparkWorker => "create Spark worker",
             Self::RemoveSparkWorker => "remove Spark worker",
         })

@@ -44,7 +44,6 @@ pub(super) fn launches(
     let Numbering { launches_made: mut number, age } = numbering;
     let [absent, stopped, running, pods, pending] =
         ["Absent", "Stopped", "Running", "pods", "pending"].map(Name::from);
-    let nothing = Name::default();
     let mut actions = Vec::with_capacity(bins.trial.new.len() - rising);
     for bin in &bins.trial.new[rising..] {
         let pool = &snapshot.pools[bin.pool as usize];
@@ -85,12 +84,11 @@ pub(super) fn launches(
             kind: if make { ActionKind::CreateInstance } else { ActionKind::StartInstance },
             target: Target {
                 kind: TargetKind::Instance,
-                namespace: nothing.clone(),
                 name,
-                uid: nothing.clone(),
                 provider_id: bin.provider_id.clone(),
                 pool: pool.name.clone(),
                 zone,
+                ..Target::default()
             },
             from: if make { absent.clone() } else { stopped.clone() },
             to: running.clone(),
@@ -120,12 +118,10 @@ pub(super) fn take_backs(bins: &Bins<'_>, now: Time) -> Vec<Action> {
             kind: ActionKind::UncordonNode,
             target: Target {
                 kind: TargetKind::Node,
-                namespace: Name::default(),
                 name: bin.name.clone(),
                 uid: uid.clone(),
-                provider_id: Name::default(),
                 pool: snapshot.pools[bin.pool as usize].name.clone(),
-                zone: Name::default(),
+                ..Target::default()
             },
             from: "Cordoned".into(),
             to: "Ready".into(),
@@ -185,12 +181,11 @@ pub(super) fn releases(snapshot: &Snapshot, nodeless: &Nodeless, held: &[bool], 
                 kind: ActionKind::ReleaseInstance,
                 target: Target {
                     kind: TargetKind::Instance,
-                    namespace: Name::default(),
                     name: instance.name.clone(),
-                    uid: Name::default(),
                     provider_id: instance.id.clone(),
                     pool: pool.name.clone(),
                     zone: instance.zone.clone(),
+                    ..Target::default()
                 },
                 from: "Running".into(),
                 to: if pool.spec.stop == StopMode::Delete { "Deleted" } else { "Stopped" }.into(),
@@ -254,12 +249,11 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
             kind: if waits { ActionKind::CordonNode } else { ActionKind::StopInstance },
             target: Target {
                 kind: if waits { TargetKind::Node } else { TargetKind::Instance },
-                namespace: Name::default(),
                 name: node.name.clone(),
                 uid: object.metadata.uid.clone(),
                 provider_id: object.spec.provider_id.clone(),
                 pool: pool.name.clone(),
-                zone: Name::default(),
+                ..Target::default()
             },
             from: "Running".into(),
             to: to.into(),
@@ -267,7 +261,7 @@ pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<
                 uid: object.metadata.uid.clone(),
                 displaces: identities(&going.displaces),
                 waits_for: identities(&going.waits_for),
-                token: Name::default(),
+                ..Precondition::default()
             },
             after: Vec::new(),
             gang: Name::default(),

@@ -22,8 +22,6 @@ use place::{Placed, Placing};
 use recall::{Given, LastWishes, Recall};
 use say::Said;
 
-/// Version of the plan's form.
-const SCHEMA_VERSION: u32 = 1;
 /// How often it looks again when nothing calls for it sooner.
 const PERIOD: Span = Span::from_secs(60);
 /// Steps that one plan may take: a fraction of a second's work. What was looked at by then is planned for; the rest follows
@@ -105,7 +103,7 @@ pub fn plan_with(
     report.trace.extend(removals.candidates.into_iter().map(Step::Candidate));
     report.next_look = Some(next_look(memory, now, removals.next_at));
     let plan = Plan {
-        schema_version: SCHEMA_VERSION,
+        schema_version: Plan::VERSION,
         now,
         actions: actions::in_order(take_backs, &said.launches, releases.into_iter().chain(stops)),
         wishes: wishes.wishes.clone().and(elastic.iter().map(|elastic| elastic.wish())),
@@ -114,8 +112,8 @@ pub fn plan_with(
     };
     let history = History {
         idle_since: removals.idle_since,
-        boots: memory.history.boots.clone(),
         gangs: holds_after(snapshot, memory, &wishes, &plan.actions, now),
+        ..memory.history.without_nodes()
     };
     if is_simple && bins.trial.steps_left > 0 {
         let changes = snapshot.changes.count();
@@ -146,7 +144,7 @@ fn next_look(memory: &Memory, now: Time, removal: Option<Time>) -> Time {
 
 fn empty(now: Time, report: Report) -> Plan {
     Plan {
-        schema_version: SCHEMA_VERSION,
+        schema_version: Plan::VERSION,
         now,
         actions: Shared::default(),
         wishes: Shared::default(),

@@ -154,6 +154,7 @@ fn grants(
             scaler: wish.scaler,
             namespace: wish.namespace.clone(),
             workload: wish.workload.clone(),
+            object: wish.object.clone(),
             units: wish.have + need.count - placement.left,
             places: places.chain(sums.map(|(key, units, _)| place(key, units))).collect(),
         });

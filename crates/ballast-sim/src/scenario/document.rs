@@ -50,8 +50,6 @@ pub enum ResolveError<E> {
 /// The document as it is written.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Scenario"))]
 pub(super) struct Written {
     /// `ballast.dev/v1alpha1`.
     api_version: String,
@@ -65,7 +63,6 @@ pub(super) struct Written {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Metadata {
     /// Its name.
     name: Name,
@@ -118,12 +115,6 @@ impl Scenario {
         let trace = Trace::parse(&nodes, &pods).map_err(ResolveError::Trace)?;
         fill_from_openb(&mut self.spec, &trace, &files);
         Ok(self)
-    }
-
-    /// The JSON schema of the document.
-    #[cfg(feature = "schema")]
-    pub fn schema() -> schemars::Schema {
-        schemars::schema_for!(Written)
     }
 }
 

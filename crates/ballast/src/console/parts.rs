@@ -41,7 +41,7 @@ pub(super) fn subject(subject: &Subject) -> Markup {
         Subject::Cluster => None,
         Subject::Pool { name } => Some(pool_path(name)),
         Subject::Node { name } | Subject::Instance { name } => Some(node_path(name)),
-        Subject::Pods { namespace, workload, .. } | Subject::Workload { namespace, name: workload } => {
+        Subject::Pods { namespace, workload, .. } | Subject::Workload { namespace, name: workload, .. } => {
             Some(pending_path(namespace, workload))
         }
     };
@@ -167,7 +167,7 @@ pub(super) fn action_sign(kind: ActionKind) -> Markup {
         ActionKind::CreateInstance | ActionKind::CreateSparkWorker => ("+", "up", "up"),
         ActionKind::StopInstance
         | ActionKind::ReleaseInstance
-        | ActionKind::RemoveRayWorkers
+        | ActionKind::RemoveRayWorker
         | ActionKind::RemoveSparkWorker => ("▼", "down", "down"),
         ActionKind::CordonNode => ("◫", "down", "cordon"),
         ActionKind::UncordonNode => ("◻", "up", "uncordon"),

@@ -3,11 +3,24 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use ballast_core::memory::Memory;
 use ballast_core::plan::{Action, ActionKind, Plan, Report, Step, Subject, TargetKind, Waiting, Words};
 use ballast_core::units::Time;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::figures;
 use super::table::{Table, plain};
+
+/// What `-o json` and `-o yaml` print: the plan, and the memory that the next one begins with.
+#[derive(Serialize, JsonSchema)]
+pub struct Answer<'a> {
+    /// What shall be done.
+    #[serde(flatten)]
+    pub plan: &'a Plan,
+    /// What the next plan has to know.
+    pub memory: &'a Memory,
+}
 
 /// The plan as tables.
 pub fn tables(plan: &Plan, wide: bool) -> String {
@@ -27,6 +40,7 @@ pub fn names(plan: &Plan) -> String {
             TargetKind::Job => "job",
             TargetKind::Scale => "scale",
             TargetKind::RayGroup => "raygroup",
+            TargetKind::RayWorker => "rayworker",
             TargetKind::SparkWorker => "sparkworker",
         };
         match &*action.target.namespace {

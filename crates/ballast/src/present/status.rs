@@ -156,7 +156,7 @@ fn sign(kind: ActionKind) -> &'static str {
         ActionKind::StopInstance
         | ActionKind::ReleaseInstance
         | ActionKind::CordonNode
-        | ActionKind::RemoveRayWorkers
+        | ActionKind::RemoveRayWorker
         | ActionKind::RemoveSparkWorker => "▼",
         ActionKind::ResizeJob | ActionKind::SetReplicas | ActionKind::ResizeRayGroup => "↕",
     }

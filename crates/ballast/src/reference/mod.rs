@@ -2,28 +2,23 @@
 
 mod commands;
 mod examples;
+mod published;
 mod schema;
-#[cfg(test)]
-mod tests;
 
 use std::path::PathBuf;
 
-use ballast_core::memory::Memory;
-use ballast_core::observation::{ErrorClass, ObservationSpec, bodies};
+use ballast_core::observation::ErrorClass;
 use ballast_core::plan::{
-    ActionCode, DryRunRule, HoldReason, JobVerdict, Limit, MetricTroubleCode, Misfit, Plan, PodBlock,
+    ActionCode, DryRunRule, HoldReason, JobVerdict, Limit, MetricTroubleCode, Misfit, PodBlock,
     ReplicasVerdict, SkipReason, UnsafeToRemove, WaitingOn, WorkerStays,
 };
-use ballast_core::policy::{
-    ClusterPolicySpec, ElasticJobPolicySpec, MetricScalerSpec, RayScalerSpec, SparkPoolSpec, VmPoolSpec,
-};
 use ballast_core::procedure::Request;
-use ballast_sim::scenario::Scenario;
 use ballast_sim::score::{Each, Figure, Unit};
 use clap::Command;
-use schemars::{Schema, schema_for};
+use schemars::schema_for;
 use serde_json::Value;
 
+use self::published::{Published, bodies, schemas};
 use crate::present::format::json;
 
 /// A file of the reference: its path in the folder and what it holds.
@@ -38,8 +33,7 @@ pub fn pages(command: Command) -> Vec<Page> {
         ("reasons.md".into(), reasons()),
         ("observation-bodies.md".into(), observation_bodies()),
     ];
-    for (name, about, schema) in schemas() {
-        let schema: Value = schema.into();
+    for Published { name, about, schema } in schemas() {
         let text = format!(
             "# {name}\n\nWritten by `cargo xtask generate` from the types themselves; the schema is in \
              [schemas/{name}.json](schemas/{name}.json).\n\n{about}\n{}\n## Fields\n\n{}",
@@ -47,15 +41,22 @@ pub fn pages(command: Command) -> Vec<Page> {
             schema::sections(&schema)
         );
         pages.push((format!("{}.md", kebab(name)).into(), text));
-        // A schema of ours is plain data; writing it cannot fail.
-        pages.push((format!("schemas/{name}.json").into(), json(&schema).unwrap_or_default()));
+        pages.push((format!("schemas/{name}.json").into(), written(&schema)));
     }
+    pages.extend(
+        bodies().map(|body| (format!("schemas/bodies/{}.json", body.name).into(), written(&body.schema))),
+    );
     pages.extend(
         examples::EXAMPLES
             .iter()
             .map(|example| (PathBuf::from("examples").join(example.file), example.text.to_owned())),
     );
     pages
+}
+
+/// A schema of ours is plain data; writing it cannot fail.
+fn written(schema: &Value) -> String {
+    json(schema).unwrap_or_default()
 }
 
 /// The page to begin with.
@@ -66,58 +67,19 @@ fn index() -> String {
          shares `10%` or `0.1`, money as a decimal number in the policy's currency.\n\n| page | what it tells |\n|---|---|\n\
          | [Commands](commands.md) | every command with its options |\n",
     );
-    for (name, about, _) in schemas() {
+    for Published { name, about, .. } in schemas() {
         text.push_str(&format!("| [{name}]({}.md) | {about} |\n", kebab(name)));
     }
     text.push_str(
         "| [Bodies of Observations](observation-bodies.md) | What is read of each source's answer. |\n\
          | [Figures](figures.md) | What a simulation is told in, with units: for `expect` and `--fail-if`. |\n\
          | [Reasons](reasons.md) | Every code of an action, a hold, a refusal and a step. |\n\n\
-         `ballast check -f FILE` tells everything that is wrong with a document, with its place. Every page has an example; all \
-         of them are in [examples](examples), and the JSON schemas are in [schemas](schemas).\n",
+         `ballast check -f FILE` tells everything that is wrong with a document, with its place. Every document, body \
+         and answer has an example in [examples](examples) and a JSON schema in [schemas](schemas), with its version in `$id`. Those \
+         of documents are of whole files, so that an editor can check one: many heed a first line \
+         `# yaml-language-server: $schema=…/VmPool.json`.\n",
     );
     text
-}
-
-/// The documents and answers that have a schema.
-fn schemas() -> Vec<(&'static str, &'static str, Schema)> {
-    vec![
-        ("ClusterPolicy", "The `spec` of a ClusterPolicy.", schema_for!(ClusterPolicySpec)),
-        ("VmPool", "The `spec` of a VmPool.", schema_for!(VmPoolSpec)),
-        ("ElasticJobPolicy", "The `spec` of an ElasticJobPolicy.", schema_for!(ElasticJobPolicySpec)),
-        ("MetricScaler", "The `spec` of a MetricScaler.", schema_for!(MetricScalerSpec)),
-        ("RayScaler", "The `spec` of a RayScaler.", schema_for!(RayScalerSpec)),
-        ("SparkPool", "The `spec` of a SparkPool.", schema_for!(SparkPoolSpec)),
-        (
-            "Observation",
-            "The `spec` of an Observation; its `body` has the form of its source's kind.",
-            schema_for!(ObservationSpec),
-        ),
-        ("Scenario", "A Scenario, for `ballast simulate`.", Scenario::schema()),
-        (
-            "Memory",
-            "What goes from one plan to the next: `memory` in the answer, and `--memory` of `ballast plan`.",
-            schema_for!(Memory),
-        ),
-        ("Plan", "What `ballast plan -o json` prints.", schema_for!(Plan)),
-    ]
-}
-
-/// The kinds of source, each with the schema of what it answers.
-fn bodies() -> [(&'static str, Schema); 11] {
-    [
-        ("Instances", schema_for!(bodies::InstanceList)),
-        ("SparkMaster", schema_for!(bodies::SparkMaster)),
-        ("SparkWorker", schema_for!(bodies::SparkWorker)),
-        ("RayGcs", schema_for!(bodies::RayGcs)),
-        ("PrometheusQuery", schema_for!(bodies::PrometheusQuery)),
-        ("ResourceMetrics", schema_for!(bodies::ResourceMetrics)),
-        ("CustomMetrics", schema_for!(bodies::CustomMetrics)),
-        ("ExternalMetrics", schema_for!(bodies::ExternalMetrics)),
-        ("Scale", schema_for!(bodies::Scale)),
-        ("VirtualClusters", schema_for!(bodies::VirtualClusters)),
-        ("ClusterInquiry", schema_for!(bodies::ClusterInquiry)),
-    ]
 }
 
 /// What a simulation is told in.
@@ -156,13 +118,12 @@ fn figures() -> String {
 
 /// What a source answers, by its kind.
 fn observation_bodies() -> String {
-    let parts = bodies();
     let mut text = String::from(
         "# Bodies of Observations\n\nWritten by `cargo xtask generate` from the types themselves. The `body` of an \
-         [Observation](observation.md) is the answer of its source, word for word; this is what Ballast reads of it.\n",
+         [Observation](observation.md) is the answer of its source, word for word; this is what Ballast reads of it. \
+         The schemas are in [schemas/bodies](schemas/bodies).\n",
     );
-    for (kind, schema) in parts {
-        let schema: Value = schema.into();
+    for Published { name: kind, schema, .. } in bodies() {
         let about = schema["description"].as_str().unwrap_or_default();
         let example = examples::section(kind, "###");
         text.push_str(&format!("\n## {kind}\n\n{about}\n{example}\n{}", schema::sections(&schema)));

@@ -94,8 +94,10 @@ impl Writer<'_> {
             .collect();
         match (tag, &others[..]) {
             (Some((_, tag)), others) => {
-                let fields: Vec<String> =
-                    others.iter().map(|(name, kind)| format!("`{name}`: {kind}")).collect();
+                // A type that stands beside the tag gives its fields to the alternative.
+                let beside = reference(option).map(|name| self.link(&name));
+                let fields = others.iter().map(|(name, kind)| format!("`{name}`: {kind}"));
+                let fields: Vec<String> = beside.into_iter().chain(fields).collect();
                 (format!("`{}`", plain(&tag["const"])), fields.join(", "))
             }
             (None, [(name, kind)]) => (format!("`{name}`"), kind.clone()),
@@ -128,6 +130,9 @@ impl Writer<'_> {
                     options.iter().filter(|one| one["type"] != "null").map(|one| self.kind(one)).collect();
                 return kinds.join(" or ");
             }
+        }
+        if let Some(word) = schema.get("const") {
+            return format!("`{}`", plain(word));
         }
         if let Some(values) = schema["enum"].as_array() {
             let values: Vec<String> = values.iter().map(|value| format!("`{}`", plain(value))).collect();
@@ -216,8 +221,10 @@ mod tests {
                 "Mode": {"description": "How far.", "oneOf": [{"const": "Observe", "type": "string", "description": "Looks."}]},
                 "Why": {"oneOf": [
                     {"type": "object", "properties": {"code": {"const": "Late"}, "by": {"type": "integer"}}},
+                    {"type": "object", "properties": {"code": {"const": "Moved"}}, "$ref": "#/$defs/Move"},
                     {"type": "object", "properties": {"drawn": {"type": "object",
-                        "properties": {"mean": {"type": "integer", "description": "the mean"}}}}}]}
+                        "properties": {"mean": {"type": "integer", "description": "the mean"}}}}}]},
+                "Move": {"type": "object", "properties": {"to": {"const": "there"}}}
             }
         });
         assert_eq!(
@@ -229,7 +236,9 @@ mod tests {
              | `why` | list of [Why](#why) |  |  |\n\
              \n### Mode\n\nHow far.\n\n| one of | with | meaning |\n|---|---|---|\n| `Observe` |  | Looks. |\n\
              \n### Why\n\n| one of | with | meaning |\n|---|---|---|\n| `Late` | `by`: whole number |  |\n\
-             | `drawn` | `mean`: whole number (the mean) |  |\n"
+             | `Moved` | [Move](#move) |  |\n\
+             | `drawn` | `mean`: whole number (the mean) |  |\n\
+             \n### Move\n\n| field | type | default | meaning |\n|---|---|---|---|\n| `to` | `there` |  |  |\n"
         );
     }
 }

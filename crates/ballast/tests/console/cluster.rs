@@ -79,15 +79,8 @@ fn pool(
 }
 
 fn action(id: u32, kind: ActionKind, name: &str, pool: &str, code: ActionCode, message: &str) -> Action {
-    let target = Target {
-        kind: TargetKind::Instance,
-        namespace: "".into(),
-        name: name.into(),
-        uid: "".into(),
-        provider_id: "".into(),
-        pool: pool.into(),
-        zone: "".into(),
-    };
+    let target =
+        Target { kind: TargetKind::Instance, name: name.into(), pool: pool.into(), ..Target::default() };
     let reason = Reason { code, message: message.to_owned(), inputs: Vec::new(), limit: None };
     Action {
         id: ActionId(id),

@@ -1,6 +1,7 @@
 //! Plans that break a promise, one each: every rule of the check is seen to bark.
 
 mod adding;
+mod naming;
 mod removing;
 
 use crate::fixtures::{Cluster, a_pool, labels, with_spec};

@@ -1,9 +1,11 @@
 //! What is left alone, and what is set right.
 
+use std::collections::BTreeMap;
+
 use crate::engine::Engine;
 use crate::fixtures::{Cluster, labels};
 use crate::kube::Name;
-use crate::memory::Ledger;
+use crate::memory::{History, JobHistory, Ledger, Resize, StoredHistory};
 use crate::observation::{ErrorClass, InstanceState};
 use crate::procedure::{GaveUp, Receipt, Reply, Request};
 use crate::snapshot::CORDON_MARK;
@@ -175,6 +177,32 @@ fn a_restart_forgets_neither_back_offs_nor_idle_times_nor_what_is_under_way() {
     assert!(idle(&before).as_millis() - idle(after).as_millis() <= 65_000, "at most a minute is lost");
     world.run(Span::from_mins(4));
     assert_eq!(world.stops, 1, "it goes after ten minutes, not after eighteen");
+}
+
+#[test]
+fn what_is_remembered_of_other_scalers_is_handed_on() {
+    let mut world = World::new(one_unneeded());
+    let now = world.cluster.now;
+    let job = JobHistory { grew_at: Some(now - Span::from_mins(5)), ..JobHistory::default() };
+    let history = History { jobs: [("Job/ml/bert".into(), job)].into(), ..History::default() };
+    let deadline = now + Span::from_mins(9);
+    let resize = Resize { uid: "u".into(), from: 2, to: 3, since: now - Span::from_mins(1), deadline };
+    let resizes = BTreeMap::from([("Job/ml/bert".into(), resize)]);
+    let ledger = Ledger { version: 3, written_at: now, resizes, ..Ledger::default() };
+    world.stored = Some((3, serde_json::to_string(&ledger).unwrap()));
+    world.stored_history = Some(StoredHistory::write(&history, now, 60 * 1024));
+    world.restart();
+    world.tick();
+    world.run(Span::from_mins(12));
+    assert_eq!(world.stops, 1);
+    let memory = world.engine.memory();
+    assert_eq!((&memory.history.jobs, &memory.ledger.resizes), (&history.jobs, &ledger.resizes));
+    let (version, stored) = world.stored.unwrap();
+    assert!(version > 3);
+    assert_eq!(Ledger::parse(&stored).unwrap().resizes, ledger.resizes);
+    let stored = StoredHistory::parse(&world.stored_history.unwrap()).unwrap();
+    assert!(stored.written_at > now);
+    assert_eq!(stored.history.jobs, history.jobs);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::kube::{LabelSelector, Name};
 use crate::units::Quantity;
 
-/// An object by name, in the namespace of the document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// An object by name, in the namespace of who names it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ObjectReference {

@@ -13,7 +13,6 @@ use ballast_core::plan::{Plan, Severity};
 use ballast_core::planner;
 use ballast_core::snapshot::Store;
 use ballast_core::units::{Span, Time};
-use serde::Serialize;
 
 use super::{Outcome, Result, input, load};
 use crate::present::format::{self, Format};
@@ -68,14 +67,6 @@ impl FromStr for Now {
     }
 }
 
-/// What `-o json` prints: the plan, and the memory that the next one begins with.
-#[derive(Serialize)]
-struct Answer<'a> {
-    #[serde(flatten)]
-    plan: &'a Plan,
-    memory: &'a Memory,
-}
-
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let documents = load::load(&args.files)?;
     if documents.objects.is_empty() && documents.observations.is_empty() {
@@ -106,8 +97,8 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         Format::Table => screen.write(&words::tables(&plan, false))?,
         Format::Wide => screen.write(&words::tables(&plan, true))?,
         Format::Name => screen.write(&words::names(&plan))?,
-        Format::Json => screen.write(&format::json(&Answer { plan: &plan, memory: &memory })?)?,
-        Format::Yaml => screen.write(&format::yaml(&Answer { plan: &plan, memory: &memory })?)?,
+        Format::Json => screen.write(&format::json(&words::Answer { plan: &plan, memory: &memory })?)?,
+        Format::Yaml => screen.write(&format::yaml(&words::Answer { plan: &plan, memory: &memory })?)?,
     }
     if plan.report.promises.iter().any(|note| note.severity == Severity::Fatal) {
         return Err(Failure::new("the plan would break a promise and would not be applied"));
