@@ -41,10 +41,6 @@ fn summary(documents: &Documents) -> String {
     for ((api_version, kind), count) in &documents.ignored {
         writeln!(told, "  {count} {kind} ({api_version}) ignored").expect("a string takes everything");
     }
-    if documents.dropped_annotations > 0 {
-        writeln!(told, "  {} large annotations left out", documents.dropped_annotations)
-            .expect("a string takes everything");
-    }
     for doubt in &documents.doubts {
         writeln!(told, "\n{doubt}").expect("a string takes everything");
     }

@@ -39,6 +39,22 @@ VmPool             1
 }
 
 #[test]
+fn an_annotation_of_a_mebibyte_is_refused_with_its_place() {
+    let value = "x".repeat(1 << 20);
+    let pod = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations:\n    karpenter.sh/do-not-disrupt: {value}\n"
+    );
+    let told = str![[r#"
+error: metadata.annotations["karpenter.sh/do-not-disrupt"]: the annotation has 1024 KiB, and an object's annotations at most 256 KiB
+ --> [..]:6:34
+...
+1 problem; nothing was loaded
+
+"#]];
+    ballast(&["check", "-f", "-"]).stdin(pod).assert().code(1).stdout_eq(str![]).stderr_eq(told);
+}
+
+#[test]
 fn every_slip_is_told_with_its_place_and_what_was_meant() {
     ballast(&["check", "-f", "tests/slips"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
 error: spec.scaleDown.idelAfter: there is no field `idelAfter`

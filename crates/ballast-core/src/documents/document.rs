@@ -13,11 +13,11 @@ use super::meta::{DocumentMeta, NAME_ALLOWED, NAMESPACE_ALLOWED, name_trouble, n
 use super::problem::{Problem, ProblemCode};
 use super::read::{self, Manner};
 use super::source::Placed;
-use super::tree::{Node, Path, Segment, Value};
+use super::tree::{Entry, Node, Path, Segment, Value};
 use super::{Documents, Part, Scenario, printable};
 use crate::kube::{
-    DaemonSet, Name, Node as KubeNode, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
-    PriorityClass,
+    ANNOTATIONS_BYTES_MAX, DaemonSet, Name, Node as KubeNode, PersistentVolume, PersistentVolumeClaim, Pod,
+    PodDisruptionBudget, PriorityClass,
 };
 use crate::observation::{Body, Object, ObjectKind, Observation, SourceKind};
 use crate::policy::{API_VERSION, Named};
@@ -50,7 +50,11 @@ impl<'s> Document<'s> {
         }
         self.complain_of_duplicates(loader);
         let Some((api_version, kind)) = self.type_of(loader, list) else { return };
-        match role(&api_version, &kind) {
+        let role = role(&api_version, &kind);
+        if !matches!(role, Ok(Role::Ignored)) {
+            self.complain_of_annotations(loader);
+        }
+        match role {
             Ok(Role::Ours(kind)) => self.ours(loader, kind),
             Ok(Role::Kubernetes(kind)) => self.kubernetes(loader, kind),
             Ok(Role::Ignored) => {
@@ -108,6 +112,32 @@ impl<'s> Document<'s> {
         }
         if !twice.is_empty() {
             self.node.keep_last_of_each_key();
+        }
+    }
+
+    /// Complains of more annotations than an object may have: Kubernetes would not have taken them either.
+    fn complain_of_annotations(&self, loader: &mut Loader<'s>) {
+        let path = Path::default();
+        for holder in [path.key("metadata"), path.key("spec").key("template").key("metadata")] {
+            let path = holder.key("annotations");
+            let found = path.0.iter().try_fold(&self.node, |node, segment| match segment {
+                Segment::Key(key) => node.get(key),
+                Segment::Index(_) => None,
+            });
+            let Some(Value::Map(entries)) = found.map(|node| &node.value) else { continue };
+            let bytes = |entry: &Entry<'_>| entry.key.len() + entry.node.text().map_or(0, str::len);
+            let all: usize = entries.iter().map(bytes).sum();
+            if all <= ANNOTATIONS_BYTES_MAX {
+                continue;
+            }
+            let told = match entries.iter().find(|entry| bytes(entry) > ANNOTATIONS_BYTES_MAX) {
+                Some(one) => (path.key(&one.key), "the annotation has", bytes(one)),
+                None => (path, "the annotations have", all),
+            };
+            let (path, what, bytes) = told;
+            let (has, most) = (bytes >> 10, ANNOTATIONS_BYTES_MAX >> 10);
+            let message = format!("{what} {has} KiB, and an object's annotations at most {most} KiB");
+            loader.complain(self.problem(loader, &path, ProblemCode::TooLarge, message));
         }
     }
 

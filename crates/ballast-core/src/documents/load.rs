@@ -254,7 +254,6 @@ impl<'f> Loader<'f> {
         let is_error = |(_, problem): &(usize, Problem)| problem.code != ProblemCode::Doubtful;
         if !self.problems.iter().any(is_error) {
             self.documents.doubts = self.problems.into_iter().map(|(_, problem)| problem).collect();
-            self.documents.dropped_annotations = self.shared.dropped_annotations;
             self.documents.observations.sort_by_key(|placed| placed.value.taken_at);
             return Ok(self.documents);
         }

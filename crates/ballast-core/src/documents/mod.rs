@@ -78,8 +78,6 @@ pub struct Documents {
     pub scenarios: Vec<Placed<Scenario>>,
     /// Objects of other kinds, counted by `apiVersion` and kind.
     pub ignored: BTreeMap<(Name, Name), u32>,
-    /// Annotations that were left out because they are large.
-    pub dropped_annotations: u32,
     /// What is allowed and probably not what is meant.
     pub doubts: Vec<Problem>,
 }

@@ -217,15 +217,38 @@ fn a_hundred_thousand_documents_load() {
     assert_eq!(loaded(&text).objects.len(), 100_000);
 }
 
+/// Kubernetes would not have taken it either.
 #[test]
-fn a_large_annotation_is_left_out() {
-    let large = "x".repeat(1 << 20);
+fn annotations_beyond_the_limit_of_kubernetes_are_refused() {
+    let refused = |annotations: &str| {
+        let text = format!("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations: {annotations}\n");
+        let problems = load(&[file("a.yaml", &text)]).unwrap_err();
+        let [problem] = &problems.list[..] else { panic!("{problems}") };
+        assert_eq!(problem.code, ProblemCode::TooLarge);
+        (problem.place.to_string(), problem.path.to_string(), problem.message.clone())
+    };
+    let one = format!("{{small: kept, karpenter.sh/do-not-disrupt: {}}}", "x".repeat(1 << 20));
+    let told = "the annotation has 1024 KiB, and an object's annotations at most 256 KiB";
+    let path = r#"metadata.annotations["karpenter.sh/do-not-disrupt"]"#;
+    assert_eq!(refused(&one), ("a.yaml:5:59".into(), path.into(), told.into()));
+    let many = (0..300).map(|number| format!("a{number:03}: {}", "x".repeat(1020)));
+    let many = format!("{{{}}}", many.collect::<Vec<_>>().join(", "));
+    let told = "the annotations have 300 KiB, and an object's annotations at most 256 KiB";
+    assert_eq!(refused(&many), ("a.yaml:5:3".into(), "metadata.annotations".into(), told.into()));
+    let template = format!(
+        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: d}}\nspec:\n  template:\n    metadata: {{annotations: {one}}}\n"
+    );
+    assert!(load(&[file("a.yaml", &template)]).is_err());
+}
+
+#[test]
+fn annotations_within_the_limit_of_kubernetes_are_kept_where_they_are_read() {
+    let value = "x".repeat(200 << 10);
     let documents = loaded(&format!(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: p, annotations: {{small: kept, large: {large}}}}}\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: p, annotations: {{karpenter.sh/do-not-disrupt: {value}}}}}\n"
     ));
     let meta = documents.objects[0].value.meta().expect("a pod has metadata");
-    assert_eq!((meta.annotation("small"), meta.annotation("large")), (Some("kept"), None));
-    assert_eq!(documents.dropped_annotations, 1);
+    assert_eq!(meta.annotation("karpenter.sh/do-not-disrupt"), Some(&*value));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! They read what `kubectl get -o json|yaml` prints and what a watch sends. Unknown fields are ignored: a newer server
 //! may send more than we know.
 
+mod annotation;
 mod node;
 mod pdb;
 mod pod;
@@ -10,6 +11,7 @@ mod selector;
 mod sharing;
 mod volume;
 
+pub(crate) use annotation::{ANNOTATIONS_BYTES_MAX, is_read};
 pub use node::{Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
 pub use pdb::{PdbSpec, PdbStatus, PodDisruptionBudget};
 pub use pod::{
@@ -21,7 +23,7 @@ pub use pod::{
 pub use selector::{
     LabelSelector, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm,
 };
-pub use sharing::{ANNOTATION_BYTES_MAX, Sharing};
+pub use sharing::Sharing;
 pub use volume::{
     ClaimSpec, DaemonSet, DaemonSetSpec, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec,
     PodTemplate, PriorityClass, VolumeNodeAffinity,

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::{Labels, Meta, Name, Pod, PodSpec};
+use super::{Labels, Meta, Name, Pod, PodSpec, is_read};
 
-/// Bytes of an annotation that is kept. Those that Ballast reads are a few words long; what others keep there can be large.
-pub const ANNOTATION_BYTES_MAX: usize = 4096;
+/// Bytes beyond which an annotation that nobody reads is not kept: what others keep there can be large.
+const KEPT_BYTES_MAX: usize = 4096;
 
 /// Equal parts of objects, each kept once.
 #[derive(Debug, Default)]
@@ -15,7 +15,6 @@ pub struct Sharing {
     specs: FxHashSet<Arc<PodSpec>>,
     labels: FxHashSet<Arc<Labels>>,
     names: FxHashSet<Name>,
-    pub(crate) dropped_annotations: u32,
 }
 
 impl Sharing {
@@ -34,12 +33,9 @@ impl Sharing {
 
     /// Drops what is large and never read of metadata, and shares the rest.
     pub fn meta(&mut self, meta: &mut Meta) {
-        let is_large = |value: &Name| value.len() > ANNOTATION_BYTES_MAX;
-        if meta.annotations.values().any(is_large) {
-            let annotations = Arc::make_mut(&mut meta.annotations);
-            let before = annotations.len();
-            annotations.retain(|_, value| !is_large(value));
-            self.dropped_annotations += (before - annotations.len()) as u32;
+        let is_idle = |(key, value): (&Name, &Name)| value.len() > KEPT_BYTES_MAX && !is_read(key);
+        if meta.annotations.iter().any(is_idle) {
+            Arc::make_mut(&mut meta.annotations).retain(|key, value| !is_idle((key, value)));
         }
         meta.labels = share(&mut self.labels, std::mem::take(&mut meta.labels));
         meta.annotations = share(&mut self.labels, std::mem::take(&mut meta.annotations));
@@ -69,4 +65,21 @@ fn share<T: std::hash::Hash + Eq + ?Sized>(known: &mut FxHashSet<Arc<T>>, value:
     }
     known.insert(value.clone());
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_large_goes_only_where_nobody_reads_it() {
+        let large: Name = "x".repeat(KEPT_BYTES_MAX + 1).into();
+        let keys =
+            ["small", "kubectl.kubernetes.io/last-applied-configuration", "karpenter.sh/do-not-disrupt"];
+        let value = |key: &str| if key == "small" { "kept".into() } else { large.clone() };
+        let annotations = keys.map(|key| (key.into(), value(key)));
+        let mut meta = Meta { annotations: Arc::new(annotations.into()), ..Meta::default() };
+        Sharing::default().meta(&mut meta);
+        assert_eq!(keys.map(|key| meta.annotation(key).is_some()), [true, false, true]);
+    }
 }

@@ -2,22 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::kube::{Labels, Meta};
+use crate::kube::{Labels, Meta, is_read};
 use crate::observation::{Object, SourceError};
 
-/// Beginnings of the annotations that decisions read. Others may hold anything: `kubectl apply` keeps whole objects there,
-/// secrets in their environment included.
-const READ: [&str; 9] = [
-    "alibabacloud.com/gpu-",
-    "ballast.dev/",
-    "cluster-autoscaler.kubernetes.io/",
-    "controller.kubernetes.io/pod-deletion-cost",
-    "gpu-fraction",
-    "karpenter.sh/",
-    "kubernetes.io/config.mirror",
-    "kueue.x-k8s.io/",
-    "scheduling.",
-];
 /// Letters of an error's words that are kept.
 const WORDS_MAX: usize = 200;
 /// What follows one of these is not kept.
@@ -58,15 +45,15 @@ pub(super) fn object(object: &Object) -> Object {
     object
 }
 
+/// What nobody reads may hold anything.
 fn meta(meta: &mut Meta) {
-    let reads = |key: &str| READ.iter().any(|start| key.starts_with(start));
-    if meta.annotations.keys().all(|key| reads(key)) {
+    if meta.annotations.keys().all(|key| is_read(key)) {
         return;
     }
     let kept: Labels = meta
         .annotations
         .iter()
-        .filter(|(key, _)| reads(key))
+        .filter(|(key, _)| is_read(key))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
     meta.annotations = Arc::new(kept);
