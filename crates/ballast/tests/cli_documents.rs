@@ -137,6 +137,14 @@ note: 1 of kind RayScaler read, but not acted upon yet
 note: 1 of the ClusterPolicy's guarantees read, but not acted upon yet
 
 "#]]);
+    let pool = "../../docs/reference/examples/vm-pool.yaml";
+    let spot = std::fs::read_to_string(pool).unwrap().replace("price:", "price:\n    spot: true");
+    let told = ballast(&["plan", "-f", CLUSTER, "-f", "-", "-o", "name"]).stdin(spot).assert().code(2);
+    told.stderr_eq(str![[r#"
+note: 1 of the VmPools' price.spot read, but not acted upon yet
+note: 1 of the VmPools' members.group read, but not acted upon yet
+
+"#]]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use super::tree::{Entry, Node, Path, Segment, Value};
 use super::{Documents, Part, Scenario, printable};
 use crate::kube::{
     ANNOTATIONS_BYTES_MAX, DaemonSet, Name, Node as KubeNode, PersistentVolume, PersistentVolumeClaim, Pod,
-    PodDisruptionBudget, PriorityClass,
+    PodDisruptionBudget, PriorityClass, StorageClass,
 };
 use crate::observation::{Body, Object, ObjectKind, Observation, SourceKind};
 use crate::policy::{API_VERSION, Named};
@@ -365,6 +365,9 @@ impl<'s> Document<'s> {
             }),
             ObjectKind::PriorityClass => {
                 self.whole(loader).map(|class: PriorityClass| Object::PriorityClass(class))
+            }
+            ObjectKind::StorageClass => {
+                self.whole(loader).map(|class: StorageClass| Object::StorageClass(class))
             }
             ObjectKind::ClusterPolicy | ObjectKind::VmPool => None,
         };

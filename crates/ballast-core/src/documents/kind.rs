@@ -129,6 +129,7 @@ fn kubernetes(group: &str, kind: &str) -> Option<ObjectKind> {
         ("policy", "PodDisruptionBudget") => Some(ObjectKind::PodDisruptionBudget),
         ("apps", "DaemonSet") => Some(ObjectKind::DaemonSet),
         ("scheduling.k8s.io", "PriorityClass") => Some(ObjectKind::PriorityClass),
+        ("storage.k8s.io", "StorageClass") => Some(ObjectKind::StorageClass),
         _ => None,
     }
 }

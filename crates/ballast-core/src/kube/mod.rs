@@ -15,10 +15,10 @@ pub(crate) use annotation::{ANNOTATIONS_BYTES_MAX, is_read};
 pub use node::{Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
 pub use pdb::{PdbSpec, PdbStatus, PodDisruptionBudget};
 pub use pod::{
-    Affinity, ClaimRef, Container, ContainerPort, ContainerResources, DoNotSchedule, EmptyDir, HostPath,
-    MIRROR_ANNOTATION, NodeAffinity, Phase, Pod, PodAffinityTerm, PodAffinityTerms, PodCondition, PodSpec,
-    PodStatus, PodVolume, Requests, ResourceClaimRef, RestartPolicy, SchedulingGate, Toleration,
-    TolerationOperator, TopologySpread,
+    Affinity, ClaimRef, ClaimTemplate, Container, ContainerPort, ContainerResources, DoNotSchedule, EmptyDir,
+    EphemeralVolume, HostPath, MIRROR_ANNOTATION, NodeAffinity, Phase, Pod, PodAffinityTerm,
+    PodAffinityTerms, PodCondition, PodSpec, PodStatus, PodVolume, Requests, ResourceClaimRef, RestartPolicy,
+    SchedulingGate, Toleration, TolerationOperator, TopologySpread,
 };
 pub use selector::{
     LabelSelector, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm,
@@ -26,7 +26,7 @@ pub use selector::{
 pub use sharing::Sharing;
 pub use volume::{
     ClaimSpec, DaemonSet, DaemonSetSpec, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec,
-    PodTemplate, PriorityClass, VolumeNodeAffinity,
+    PodTemplate, PriorityClass, StorageClass, TopologyExpression, TopologyTerm, VolumeNodeAffinity,
 };
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LabelSelector, Labels, Meta, Name, NodeSelector};
+use super::{ClaimSpec, LabelSelector, Labels, Meta, Name, NodeSelector};
 use crate::units::{Quantity, Time};
 
 /// A pod.
@@ -131,6 +131,13 @@ pub struct Container {
     /// `Always` makes an init container a sidecar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart_policy: Option<RestartPolicy>,
+}
+
+impl Container {
+    /// Whether, as an init container, it runs for the pod's whole life.
+    pub fn is_sidecar(&self) -> bool {
+        self.restart_policy == Some(RestartPolicy::Always)
+    }
 }
 
 /// When a pod's containers, or an init container, are restarted.
@@ -321,6 +328,25 @@ pub struct PodVolume {
     /// A claim to a persistent volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent_volume_claim: Option<ClaimRef>,
+    /// A claim of the pod's own, made and deleted with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ephemeral: Option<EphemeralVolume>,
+}
+
+/// A claim of the pod's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EphemeralVolume {
+    /// What the claim is made from.
+    pub volume_claim_template: ClaimTemplate,
+}
+
+/// What a pod's own claim is made from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClaimTemplate {
+    /// What it asks for.
+    pub spec: ClaimSpec,
 }
 
 /// Local scratch space.

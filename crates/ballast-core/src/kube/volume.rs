@@ -45,12 +45,53 @@ pub struct PersistentVolumeClaim {
 }
 
 /// What a claim is bound to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClaimSpec {
     /// Name of the bound volume; empty while unbound.
     #[serde(skip_serializing_if = "super::str_is_empty")]
     pub volume_name: Name,
+    /// Name of its storage class; empty where only a volume that is there will do.
+    #[serde(skip_serializing_if = "super::str_is_empty")]
+    pub storage_class_name: Name,
+    /// Who may mount it, such as `ReadWriteOncePod`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub access_modes: Vec<Name>,
+}
+
+/// How volumes of a claim come to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StorageClass {
+    /// Name.
+    pub metadata: Meta,
+    /// Who makes the volumes.
+    #[serde(skip_serializing_if = "super::str_is_empty")]
+    pub provisioner: Name,
+    /// `WaitForFirstConsumer`, or `Immediate` where nothing is said.
+    #[serde(skip_serializing_if = "super::str_is_empty")]
+    pub volume_binding_mode: Name,
+    /// Where volumes can be made; anywhere where nothing is said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allowed_topologies: Vec<TopologyTerm>,
+}
+
+/// Nodes on which a volume can be made: all of its expressions hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TopologyTerm {
+    /// Labels with the values that will do.
+    pub match_label_expressions: Vec<TopologyExpression>,
+}
+
+/// A label of nodes with the values that will do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TopologyExpression {
+    /// The label.
+    pub key: Name,
+    /// Its values.
+    pub values: Vec<Name>,
 }
 
 /// A daemon set: its pods take their part of every new node.

@@ -2,7 +2,7 @@
 
 use crate::kube::{
     DaemonSet, Meta, Name, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
-    PriorityClass,
+    PriorityClass, StorageClass,
 };
 use crate::policy::{ClusterPolicy, VmPool};
 
@@ -23,6 +23,8 @@ pub enum Object {
     DaemonSet(DaemonSet),
     /// A priority class.
     PriorityClass(PriorityClass),
+    /// A storage class.
+    StorageClass(StorageClass),
     /// The cluster's policy.
     ClusterPolicy(ClusterPolicy),
     /// A pool.
@@ -46,6 +48,8 @@ pub enum ObjectKind {
     DaemonSet,
     /// Priority classes.
     PriorityClass,
+    /// Storage classes.
+    StorageClass,
     /// The cluster's policy.
     ClusterPolicy,
     /// Pools.
@@ -78,7 +82,7 @@ pub struct ObjectKey {
 
 impl ObjectKind {
     /// Every kind.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Node,
         Self::Pod,
         Self::PodDisruptionBudget,
@@ -86,6 +90,7 @@ impl ObjectKind {
         Self::PersistentVolumeClaim,
         Self::DaemonSet,
         Self::PriorityClass,
+        Self::StorageClass,
         Self::ClusterPolicy,
         Self::VmPool,
     ];
@@ -97,6 +102,7 @@ impl ObjectKind {
             Self::Node
             | Self::PersistentVolume
             | Self::PriorityClass
+            | Self::StorageClass
             | Self::ClusterPolicy
             | Self::VmPool => false,
         }
@@ -112,6 +118,7 @@ impl ObjectKind {
             Self::PersistentVolumeClaim => "PersistentVolumeClaim",
             Self::DaemonSet => "DaemonSet",
             Self::PriorityClass => "PriorityClass",
+            Self::StorageClass => "StorageClass",
             Self::ClusterPolicy => "ClusterPolicy",
             Self::VmPool => "VmPool",
         }
@@ -129,6 +136,7 @@ impl Object {
             Self::PersistentVolumeClaim(_) => ObjectKind::PersistentVolumeClaim,
             Self::DaemonSet(_) => ObjectKind::DaemonSet,
             Self::PriorityClass(_) => ObjectKind::PriorityClass,
+            Self::StorageClass(_) => ObjectKind::StorageClass,
             Self::ClusterPolicy(_) => ObjectKind::ClusterPolicy,
             Self::VmPool(_) => ObjectKind::VmPool,
         }
@@ -144,6 +152,7 @@ impl Object {
             Self::PersistentVolumeClaim(object) => Some(&object.metadata),
             Self::DaemonSet(object) => Some(&object.metadata),
             Self::PriorityClass(object) => Some(&object.metadata),
+            Self::StorageClass(object) => Some(&object.metadata),
             Self::ClusterPolicy(_) | Self::VmPool(_) => None,
         }
     }
@@ -158,6 +167,7 @@ impl Object {
             Self::PersistentVolumeClaim(object) => Some(&mut object.metadata),
             Self::DaemonSet(object) => Some(&mut object.metadata),
             Self::PriorityClass(object) => Some(&mut object.metadata),
+            Self::StorageClass(object) => Some(&mut object.metadata),
             Self::ClusterPolicy(_) | Self::VmPool(_) => None,
         }
     }

@@ -535,4 +535,16 @@ pub enum WaitingOn {
     },
     /// A gate on the pod that somebody else opens.
     SchedulingGate,
+    /// A claim that has to be bound before the scheduler looks at the pod.
+    VolumeBinding {
+        /// The claim.
+        claim: Name,
+    },
+    /// The scheduler has chosen a node that is there and makes room on it by preemption.
+    Preemption {
+        /// For how many of them.
+        count: u32,
+        /// The first of the nodes by name.
+        node: Name,
+    },
 }

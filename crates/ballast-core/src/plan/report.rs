@@ -80,9 +80,12 @@ impl Waiting {
             WaitingOn::Scheduler { count }
             | WaitingOn::Starting { count, .. }
             | WaitingOn::Planned { count, .. }
-            | WaitingOn::Growth { count, .. } => count,
+            | WaitingOn::Growth { count, .. }
+            | WaitingOn::Preemption { count, .. } => count,
             WaitingOn::Drain { pods } | WaitingOn::Completion { pods } => pods,
-            WaitingOn::Gang { .. } | WaitingOn::SchedulingGate => self.subject.pods(),
+            WaitingOn::Gang { .. } | WaitingOn::SchedulingGate | WaitingOn::VolumeBinding { .. } => {
+                self.subject.pods()
+            }
         }
     }
 }

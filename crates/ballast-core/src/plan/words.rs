@@ -255,6 +255,12 @@ impl WaitingOn {
             Self::Drain { .. } => "pods have still to leave".to_owned(),
             Self::Completion { .. } => "pods are still at work".to_owned(),
             Self::SchedulingGate => "a scheduling gate that somebody else opens".to_owned(),
+            Self::VolumeBinding { claim } => {
+                format!("claim {claim} is not bound, and the scheduler waits until somebody binds it")
+            }
+            Self::Preemption { count, node } => {
+                format!("the scheduler makes room for {count} by preemption, on {node} first")
+            }
         }
     }
 }

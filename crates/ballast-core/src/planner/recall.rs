@@ -11,7 +11,7 @@ use super::place::Placed;
 use super::say::Said;
 use crate::grant::{Bins, Capacity, Need, NewBin, Rooms, Scratch as Bench, Trial};
 use crate::memory::Memory;
-use crate::scalers::nodes::{NodeWishes, StartingNode, starting_nodes};
+use crate::scalers::nodes::{NodeWishes, Preemptions, StartingNode, preemptions, starting_nodes};
 use crate::snapshot::{BaseState, NodeEntry, Snapshot, Stamp};
 use crate::units::Time;
 
@@ -21,6 +21,7 @@ pub(super) struct Given {
     demand: Stamp,
     fleet: Stamp,
     supply: Stamp,
+    preemptions: Preemptions,
     pub(super) rooms: Rooms,
     /// Nodes that are places already though they take no pods yet.
     pub(super) rising: Vec<NewBin>,
@@ -41,17 +42,19 @@ pub(super) struct Recall {
 
 /// The wishes of the last plan, good for as long as what waits and what could be had are the same.
 #[derive(Debug, Default)]
-pub(super) struct LastWishes(Option<(Stamp, Stamp, Arc<NodeWishes>)>);
+pub(super) struct LastWishes(Option<(Stamp, Stamp, Preemptions, Arc<NodeWishes>)>);
 
 impl LastWishes {
     /// The wishes now.
     pub(super) fn bring_up_to_date(&mut self, snapshot: &Snapshot) -> Arc<NodeWishes> {
-        let (demand, supply) = (&snapshot.demand, &snapshot.supply);
-        if let Some((_, _, last)) = self.0.as_ref().filter(|last| (&last.0, &last.1) == (demand, supply)) {
+        let (demand, supply, preemptions) = (&snapshot.demand, &snapshot.supply, preemptions(snapshot));
+        if let Some((of, from, known, last)) = &self.0
+            && (of, from, known) == (demand, supply, &preemptions)
+        {
             return last.clone();
         }
-        let wishes = Arc::new(NodeWishes::new(snapshot));
-        self.0 = Some((demand.clone(), supply.clone(), wishes.clone()));
+        let wishes = Arc::new(NodeWishes::new(snapshot, &preemptions));
+        self.0 = Some((demand.clone(), supply.clone(), preemptions, wishes.clone()));
         wishes
     }
 }
@@ -72,6 +75,7 @@ impl Given {
             demand: snapshot.demand.clone(),
             fleet: snapshot.fleet.clone(),
             supply: snapshot.supply.clone(),
+            preemptions: preemptions(snapshot),
             rooms: Rooms::new(snapshot, memory, now, &by_pool),
             rising,
             replaced,

@@ -11,7 +11,7 @@ use crate::plan::{
     Action, Infeasible, Limit, PoolVerdict, Shared, SkipReason, Unmodelled, Waiting, WaitingOn,
 };
 use crate::scalers::nodes::NodeWishes;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Claim, Class, Snapshot};
 use crate::units::Time;
 
 /// All that follows from where the needs were placed. Good for as long as they are placed the same.
@@ -221,6 +221,7 @@ fn unmodelled(snapshot: &Snapshot) -> Vec<Unmodelled> {
             *entry = (entry.0 + queue.len() as u32, entry.1.clone().min(example));
         };
         class.unmodelled.iter().for_each(|feature| note(feature.clone()));
+        told_of_volumes(snapshot, class).for_each(|feature| note(feature.into()));
         // What is known well enough to plan with is told all the same.
         if class.gang.as_ref().is_some_and(|gang| gang.size == 0) {
             note("gang without a size: what is there counts as all of it".into());
@@ -231,6 +232,34 @@ fn unmodelled(snapshot: &Snapshot) -> Vec<Unmodelled> {
         }
     }
     found.into_iter().map(|(feature, (count, example))| Unmodelled { feature, count, example }).collect()
+}
+
+/// What is not judged of a pod's volumes, though it is known well enough to plan with.
+fn told_of_volumes<'s>(snapshot: &'s Snapshot, class: &'s Class) -> impl Iterator<Item = &'static str> + 's {
+    let is_once = |claim: &Claim| match claim {
+        Claim::Own(_) => false,
+        Claim::Named(name) => {
+            let claim = snapshot.volume_claims.get(&(class.key.namespace.clone(), name.clone()));
+            claim
+                .is_some_and(|claim| claim.spec.access_modes.iter().any(|mode| &**mode == "ReadWriteOncePod"))
+        }
+    };
+    let claims = &class.claims;
+    let attached = !claims.is_empty();
+    let told = [
+        (attached, "attach limits of nodes: volumes are not counted"),
+        (attached && class.volumes.are_missed, "claim or volume that was not given: taken to be anywhere"),
+        (attached && claims.iter().any(is_once), "ReadWriteOncePod claim: taken to be free"),
+    ];
+    told.into_iter().filter(|(holds, _)| *holds).map(|(_, feature)| feature)
+}
+
+/// Pods that the kubelet has not given yet what their spec asks for: they are reckoned with what it asks for.
+pub(super) fn resizes(snapshot: &Snapshot) -> Option<Unmodelled> {
+    let names = snapshot.resizing.iter().map(|&pod| &snapshot.pod(pod).name);
+    let example = names.min()?.clone();
+    let feature = "pod that is resized where it runs: reckoned with what its spec asks for".into();
+    Some(Unmodelled { feature, count: snapshot.resizing.len() as u32, example })
 }
 
 /// New nodes may turn out smaller than they were planned where it is not known what runs on every node.

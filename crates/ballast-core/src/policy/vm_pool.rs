@@ -74,7 +74,8 @@ pub struct Members {
     /// Nodes by label; absent selects none by label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelector>,
-    /// The provider's group (scale set, Auto Scaling group) whose instances belong to it.
+    /// The provider's group (scale set, Auto Scaling group) whose instances belong to it. Nothing is decided by it yet:
+    /// a provider lists the instances of its pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<Name>,
     /// Nodes and instances whose name starts so.
@@ -131,7 +132,7 @@ pub struct Price {
     pub per_hour: Option<Money>,
     /// While it is stopped: its disk.
     pub stopped_per_hour: Money,
-    /// Its capacity can be reclaimed by the cloud.
+    /// Its capacity can be reclaimed by the cloud. Nothing is decided by it yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub spot: bool,
 }

@@ -35,6 +35,7 @@ pub(super) fn object(object: &Object) -> Object {
             meta(&mut daemon.spec.template.metadata);
         }
         Object::PriorityClass(class) => meta(&mut class.metadata),
+        Object::StorageClass(class) => meta(&mut class.metadata),
         Object::ClusterPolicy(_) => {}
         Object::VmPool(pool) => {
             for value in pool.spec.provider.settings.values_mut() {

@@ -145,6 +145,7 @@ fn to_value(object: &Object) -> Result<Value, serde_json::Error> {
         Object::PersistentVolumeClaim(object) => serde_json::to_value(object)?,
         Object::DaemonSet(object) => serde_json::to_value(object)?,
         Object::PriorityClass(object) => serde_json::to_value(object)?,
+        Object::StorageClass(object) => serde_json::to_value(object)?,
         Object::ClusterPolicy(object) => ours(object)?,
         Object::VmPool(object) => ours(object)?,
     };
@@ -177,6 +178,7 @@ fn from_value(mut value: Value) -> Result<Object, serde_json::Error> {
         ObjectKind::PersistentVolumeClaim => Object::PersistentVolumeClaim(typed(value)?),
         ObjectKind::DaemonSet => Object::DaemonSet(typed(value)?),
         ObjectKind::PriorityClass => Object::PriorityClass(typed(value)?),
+        ObjectKind::StorageClass => Object::StorageClass(typed(value)?),
         ObjectKind::ClusterPolicy => Object::ClusterPolicy(named(&mut value)?),
         ObjectKind::VmPool => Object::VmPool(named(&mut value)?),
     })
@@ -211,6 +213,7 @@ fn api_version(kind: ObjectKind) -> &'static str {
         ObjectKind::PodDisruptionBudget => "policy/v1",
         ObjectKind::DaemonSet => "apps/v1",
         ObjectKind::PriorityClass => "scheduling.k8s.io/v1",
+        ObjectKind::StorageClass => "storage.k8s.io/v1",
         ObjectKind::ClusterPolicy | ObjectKind::VmPool => API_VERSION,
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::kube::{Container, Meta, Name, PodSpec, RestartPolicy};
+use crate::kube::{Container, Meta, Name, PodSpec};
 use crate::units::Quantity;
 
 use super::{Dimension, GpuNeed, ResourceNames, Resources, is_gpu};
@@ -115,7 +115,7 @@ fn total(spec: &PodSpec) -> Amounts {
     let mut starting = Amounts::new();
     for init in &spec.init_containers {
         let requests = requests_of(init);
-        if init.restart_policy == Some(RestartPolicy::Always) {
+        if init.is_sidecar() {
             add(&mut sidecars, &requests);
             greater(&mut starting, &sidecars);
         } else {
@@ -167,6 +167,7 @@ fn greater(most: &mut Amounts, other: &Amounts) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kube::RestartPolicy;
 
     fn container(cpu: &str, sidecar: bool) -> Container {
         let mut container = Container::default();

@@ -10,6 +10,8 @@ use crate::kube::{
 use crate::resources::{GpuNeed, Resources};
 use crate::units::Quantity;
 
+use super::volumes::{Claim, Volumes};
+
 /// What makes pods alike: the parts of a pod that any decision reads, its own name left out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClassKey {
@@ -51,9 +53,9 @@ pub struct Class {
     /// What it asks for that the model has no place for, in words.
     pub unmodelled: Vec<Name>,
     /// Claims whose volumes tie it to a place.
-    pub claims: Vec<Name>,
-    /// One of the claims or its volume has not been seen: where it can go is known only if all there are have been told of.
-    pub misses_volumes: bool,
+    pub claims: Vec<Claim>,
+    /// What they come to.
+    pub volumes: Volumes,
 }
 
 /// A gang: so many members, all or none.
@@ -309,6 +311,7 @@ impl ClassKey {
     pub fn ports(&self) -> Vec<HostPort> {
         host_ports(&self.spec)
     }
+
     fn pod_term(&self, term: &PodAffinityTerm) -> PodTerm {
         let everywhere = term.namespace_selector.as_ref().is_some_and(LabelSelector::is_empty);
         let namespaces = match (everywhere, term.namespaces.is_empty()) {
@@ -353,13 +356,14 @@ impl ClassKey {
     }
 }
 
-/// Host ports that a pod takes.
+/// Host ports that a pod takes: those of its containers and of its sidecars, which run beside them.
 pub(super) fn host_ports(spec: &PodSpec) -> Vec<HostPort> {
     let port_of = |port: &crate::kube::ContainerPort| match port.host_port {
         0 if spec.host_network => port.container_port,
         port => port,
     };
-    let ports = spec.containers.iter().flat_map(|container| &container.ports);
+    let sidecars = spec.init_containers.iter().filter(|init| init.is_sidecar());
+    let ports = spec.containers.iter().chain(sidecars).flat_map(|container| &container.ports);
     ports
         .filter(|port| port_of(port) != 0)
         .map(|port| HostPort {

@@ -21,6 +21,7 @@ mod store_pods;
 #[cfg(test)]
 mod tests;
 mod unmodelled;
+mod volumes;
 
 pub(crate) use changes::{Changes, NodeChange};
 pub use class::{Class, ClassKey, Gang, HostPort, PodTerm, Relations, SpreadTerm, Traits};
@@ -32,6 +33,7 @@ pub use pool::{Counts, HOSTNAME_LABEL, POOL_LABEL, PoolEntry, TYPE_LABEL, Templa
 pub use source::SourceState;
 pub use stamp::Stamp;
 pub use store::Store;
+pub use volumes::{Claim, Volumes};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,6 +42,7 @@ use rustc_hash::FxHashMap;
 
 use crate::kube::{
     DaemonSet, Name, PersistentVolume, PersistentVolumeClaim, Phase, PodDisruptionBudget, PriorityClass,
+    StorageClass,
 };
 use crate::observation::Source;
 use crate::plan::SourceTrouble;
@@ -101,7 +104,12 @@ pub struct Snapshot {
     pub(crate) daemons: BTreeMap<(Name, Name), Arc<DaemonSet>>,
     pub(crate) volumes: BTreeMap<Name, Arc<PersistentVolume>>,
     pub(crate) volume_claims: BTreeMap<(Name, Name), Arc<PersistentVolumeClaim>>,
+    pub(crate) storage_classes: BTreeMap<Name, Arc<StorageClass>>,
     pub(crate) priorities: BTreeMap<Name, Arc<PriorityClass>>,
+    /// Pods that wait and for which the scheduler makes room by preemption, by number: the node's name.
+    pub(crate) nominated: BTreeMap<u32, Name>,
+    /// Pods that are being resized where they run, by number.
+    pub(crate) resizing: BTreeSet<u32>,
 }
 
 /// No slot, no rank.

@@ -225,6 +225,10 @@ impl Store {
                 self.snapshot_mut().priorities.insert(class.metadata.name.clone(), Arc::new(class));
                 self.resolve_priorities();
             }
+            Object::StorageClass(class) => {
+                self.snapshot_mut().storage_classes.insert(class.metadata.name.clone(), Arc::new(class));
+                self.resolve_claims();
+            }
             Object::ClusterPolicy(policy) => {
                 self.policy_name = Some(policy.name);
                 self.set_policy(Arc::new(policy.spec));
@@ -257,6 +261,10 @@ impl Store {
                 self.snapshot_mut().priorities.remove(&key.name);
                 self.resolve_priorities();
             }
+            ObjectKind::StorageClass => {
+                self.snapshot_mut().storage_classes.remove(&key.name);
+                self.resolve_claims();
+            }
             ObjectKind::ClusterPolicy => {
                 if self.policy_name.as_ref() == Some(&key.name) {
                     self.policy_name = None;
@@ -284,6 +292,7 @@ impl Store {
             }
             ObjectKind::DaemonSet => snapshot.daemons.keys().map(|key| (key.clone(), ())).collect(),
             ObjectKind::PriorityClass => snapshot.priorities.keys().map(cluster).collect(),
+            ObjectKind::StorageClass => snapshot.storage_classes.keys().map(cluster).collect(),
             ObjectKind::ClusterPolicy => self.policy_name.iter().map(cluster).collect(),
             ObjectKind::VmPool => snapshot.pools.iter().map(|pool| cluster(&pool.name)).collect(),
         }
@@ -319,6 +328,7 @@ fn key_of(object: &Object) -> ObjectKey {
         Object::PersistentVolumeClaim(object) => &object.metadata,
         Object::DaemonSet(object) => &object.metadata,
         Object::PriorityClass(object) => &object.metadata,
+        Object::StorageClass(object) => &object.metadata,
         Object::ClusterPolicy(object) => return named(&object.name),
         Object::VmPool(object) => return named(&object.name),
     };

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::kube::{Labels, Meta, Name, NodeSelector, Phase, Pod, PodSpec};
+use crate::kube::{Labels, Meta, Name, Phase, Pod, PodCondition, PodSpec};
 use crate::observation::ObjectKey;
 use crate::resources::{GpuNeed, Resources, amounts_of, extended_names, is_gpu, pod_requests};
 use crate::units::Time;
 
 use super::pod_table::hash_of;
+use super::volumes::{Volumes, claims};
 use super::{
     Class, ClassKey, Constraint, GPU_MODELS_ANNOTATION, NONE, PodEntry, Snapshot, Store, unmodelled,
 };
@@ -43,6 +44,7 @@ impl Store {
             return;
         }
         let class = self.class_of(&pod);
+        let (nominated, resizing) = (pod.status.nominated_node_name.clone(), is_resizing(&pod));
         let node = if pod.node_name.is_empty() { NONE } else { self.node_slot(&pod.node_name) };
         let snapshot = Arc::make_mut(&mut self.current);
         let slot = match known {
@@ -58,6 +60,12 @@ impl Store {
         };
         snapshot.pods[slot as usize] = Some(entry_of(pod, class, node));
         snapshot.attach(slot, &mut self.touched);
+        if node == NONE && !nominated.is_empty() {
+            snapshot.nominated.insert(slot, nominated);
+        }
+        if resizing {
+            snapshot.resizing.insert(slot);
+        }
     }
 
     pub(super) fn delete_pod(&mut self, key: &ObjectKey) {
@@ -89,11 +97,12 @@ impl Store {
             let Some(class) = snapshot.classes[slot].as_ref().filter(|class| !class.claims.is_empty()) else {
                 continue;
             };
-            let constraint = snapshot.constraint_for(&class.key, &class.claims);
-            let misses_volumes = snapshot.misses_volumes(&class.key.namespace, &class.claims);
+            let volumes = snapshot.volumes_of(&class.key.namespace, &class.claims);
+            let constraint = snapshot.constraint_for(&class.key, &volumes);
+            let (_, _, unmodelled) = snapshot.reckon(&class.key, &volumes);
             let constraint = snapshot.constraints.take(constraint).slot;
             let class = snapshot.classes[slot].as_mut().expect("it was there a moment ago");
-            class.misses_volumes = misses_volumes;
+            (class.volumes, class.unmodelled) = (volumes, unmodelled);
             let before = std::mem::replace(&mut class.constraint, constraint);
             snapshot.constraints.give_back(before);
             snapshot.demand.renew();
@@ -167,6 +176,8 @@ impl Snapshot {
     fn detach(&mut self, slot: u32, touched: &mut Vec<u32>) {
         let pod = self.pods[slot as usize].take().expect("only pods that are there are detached");
         self.note_demand(pod.class, pod.node);
+        self.nominated.remove(&slot);
+        self.resizing.remove(&slot);
         if pod.node == NONE {
             if let Some(queue) = self.pending.get_mut(&pod.class) {
                 queue.remove(&(pod.created, pod.name.clone(), slot));
@@ -199,12 +210,11 @@ impl Snapshot {
     fn add_class(&mut self, slot: u32) {
         let key = self.class_keys.get(slot).clone();
         extended_names(&key.spec).for_each(|name| self.ask_for(name));
-        let (requests, gpu, unmodelled) = self.reckon(&key);
-        let claims = key.spec.volumes.iter().filter_map(|volume| volume.persistent_volume_claim.as_ref());
-        let claims: Vec<Name> = claims.map(|claim| claim.claim_name.clone()).collect();
-        let constraint = self.constraint_for(&key, &claims);
+        let claims = claims(&key.spec);
+        let volumes = self.volumes_of(&key.namespace, &claims);
+        let (requests, gpu, unmodelled) = self.reckon(&key, &volumes);
+        let constraint = self.constraint_for(&key, &volumes);
         let constraint = self.constraints.take(constraint).slot;
-        let misses_volumes = self.misses_volumes(&key.namespace, &claims);
         let relations = key.relations();
         if !relations.is_empty() {
             self.related.insert(slot);
@@ -225,24 +235,25 @@ impl Snapshot {
             traits: key.traits(),
             unmodelled,
             claims,
-            misses_volumes,
+            volumes,
             key,
         });
     }
 
     /// What a pod of a class asks for, and what of it the model does not know.
-    fn reckon(&self, key: &ClassKey) -> (Resources, GpuNeed, Vec<Name>) {
+    fn reckon(&self, key: &ClassKey, volumes: &Volumes) -> (Resources, GpuNeed, Vec<Name>) {
         let annotations = Arc::new(key.annotations.iter().cloned().collect());
         let meta = Meta { annotations, ..Meta::default() };
         let (requests, gpu, unknown) = pod_requests(&key.spec, &meta, &self.names);
-        (requests, gpu, unmodelled::features(&key.spec).into_iter().chain(unknown).collect())
+        let features = unmodelled::features(&key.spec).into_iter();
+        (requests, gpu, features.chain(unknown).chain(volumes.unmodelled.iter().cloned()).collect())
     }
 
     /// Works out anew what every pod asks for: another set of resources has a dimension.
     pub(super) fn reckon_all(&mut self) {
         for slot in 0..self.classes.len() {
             let Some(class) = &self.classes[slot] else { continue };
-            let (requests, gpu, unmodelled) = self.reckon(&class.key);
+            let (requests, gpu, unmodelled) = self.reckon(&class.key, &class.volumes);
             let amounts = Arc::new(amounts_of(&requests, gpu, &self.names));
             let class = self.classes[slot].as_mut().expect("it is there");
             (class.requests, class.amounts, class.unmodelled) = (requests, amounts, unmodelled);
@@ -282,32 +293,14 @@ impl Snapshot {
         }
     }
 
-    fn constraint_for(&self, key: &ClassKey, claims: &[Name]) -> Constraint {
+    fn constraint_for(&self, key: &ClassKey, volumes: &Volumes) -> Constraint {
         if key.owner.as_ref().is_some_and(|(kind, _)| &**kind == "DaemonSet") {
             return Constraint::default();
         }
-        let volumes = claims.iter().filter_map(|claim| self.volume_places(&key.namespace, claim)).collect();
         let containers = key.spec.containers.iter();
         let mut names = containers.flat_map(|c| c.resources.requests.keys().chain(c.resources.limits.keys()));
         let gpu_kind = names.find(|name| is_gpu(name)).cloned();
-        Constraint::new(&key.spec, volumes, gpu_kind, key.annotation(GPU_MODELS_ANNOTATION))
-    }
-
-    /// Whether a claim, or the volume that it is bound to, has not been seen.
-    fn misses_volumes(&self, namespace: &Name, claims: &[Name]) -> bool {
-        claims.iter().any(|claim| match self.volume_claims.get(&(namespace.clone(), claim.clone())) {
-            None => true,
-            Some(claim) => {
-                !claim.spec.volume_name.is_empty() && !self.volumes.contains_key(&claim.spec.volume_name)
-            }
-        })
-    }
-
-    /// Where the volume of a claim can be mounted; `None` where it can be anywhere or is not bound yet.
-    fn volume_places(&self, namespace: &Name, claim: &Name) -> Option<NodeSelector> {
-        let claim = self.volume_claims.get(&(namespace.clone(), claim.clone()))?;
-        let volume = self.volumes.get(&claim.spec.volume_name)?;
-        volume.spec.node_affinity.as_ref()?.required.clone()
+        Constraint::new(&key.spec, volumes.places.clone(), gpu_kind, key.annotation(GPU_MODELS_ANNOTATION))
     }
 
     fn priority_of(&self, spec: &PodSpec) -> i32 {
@@ -318,6 +311,14 @@ impl Snapshot {
             }
         })
     }
+}
+
+/// Whether the kubelet has not given it yet what its spec asks for.
+fn is_resizing(pod: &Pod) -> bool {
+    let resize = |condition: &PodCondition| {
+        matches!(&*condition.kind, "PodResizePending" | "PodResizeInProgress") && &*condition.status == "True"
+    };
+    pod.status.conditions.iter().any(resize)
 }
 
 fn new_pod_slot(free: &mut Vec<u32>, snapshot: &mut Snapshot) -> u32 {

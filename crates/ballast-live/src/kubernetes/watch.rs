@@ -24,7 +24,7 @@ use tokio::time::{sleep, timeout};
 
 use ballast_core::kube::{
     DaemonSet, Name, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass,
-    Sharing,
+    Sharing, StorageClass,
 };
 use ballast_core::observation::{
     Body, Change, ErrorClass, Object, ObjectKey, ObjectKind, Observation, Source, SourceError,
@@ -69,6 +69,7 @@ pub fn watch_all(client: &Client, clock: Clock, told: &mpsc::Sender<Observation>
             ObjectKind::PersistentVolumeClaim => spawn::<PersistentVolumeClaim>(kind, client, clock, told),
             ObjectKind::DaemonSet => spawn::<DaemonSet>(kind, client, clock, told),
             ObjectKind::PriorityClass => spawn::<PriorityClass>(kind, client, clock, told),
+            ObjectKind::StorageClass => spawn::<StorageClass>(kind, client, clock, told),
             ObjectKind::ClusterPolicy | ObjectKind::VmPool => spawn::<Document>(kind, client, clock, told),
         }
     }

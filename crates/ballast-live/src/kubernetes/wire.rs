@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use ballast_core::documents::{self, File};
 use ballast_core::kube::{
     DaemonSet, LabelSelector, Meta, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
-    PriorityClass, Sharing,
+    PriorityClass, Sharing, StorageClass,
 };
 use ballast_core::observation::{ErrorClass, Object, ObjectKey, ObjectKind, SourceError};
 
@@ -21,6 +21,7 @@ pub(super) fn path(kind: ObjectKind) -> &'static str {
         ObjectKind::PersistentVolumeClaim => "/api/v1/persistentvolumeclaims",
         ObjectKind::DaemonSet => "/apis/apps/v1/daemonsets",
         ObjectKind::PriorityClass => "/apis/scheduling.k8s.io/v1/priorityclasses",
+        ObjectKind::StorageClass => "/apis/storage.k8s.io/v1/storageclasses",
         ObjectKind::ClusterPolicy => "/apis/ballast.dev/v1alpha1/clusterpolicies",
         ObjectKind::VmPool => "/apis/ballast.dev/v1alpha1/vmpools",
     }
@@ -90,6 +91,7 @@ slim! {
     PersistentVolumeClaim: |_, _| false,
     DaemonSet: |_, _| true,
     PriorityClass: |_, _| true,
+    StorageClass: |_, _| false,
 }
 
 /// A document of ours: it is read and checked as one from a file is.

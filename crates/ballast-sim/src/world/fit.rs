@@ -218,7 +218,8 @@ fn ports(spec: &PodSpec) -> Vec<(i32, &str, &str)> {
         0 if spec.host_network => port.container_port,
         number => number,
     };
-    let all = spec.containers.iter().flat_map(|container| &container.ports);
+    let sidecars = spec.init_containers.iter().filter(|init| init.is_sidecar());
+    let all = spec.containers.iter().chain(sidecars).flat_map(|container| &container.ports);
     all.filter(|port| number(port) != 0)
         .map(|port| {
             let protocol = if port.protocol.is_empty() { "TCP" } else { &*port.protocol };

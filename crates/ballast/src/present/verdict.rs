@@ -86,6 +86,8 @@ pub fn verdict(pending: &PendingView) -> Verdict {
     let has = |wanted: fn(&WaitingOn) -> bool| pending.waiting.iter().any(|waiting| wanted(&waiting.on));
     let (mood, words) = if has(|on| matches!(on, WaitingOn::SchedulingGate)) {
         (Mood::Same, "Gated by someone else")
+    } else if has(|on| matches!(on, WaitingOn::VolumeBinding { .. })) {
+        (Mood::Same, "Waits for its volume to be bound")
     } else if has(|on| matches!(on, WaitingOn::Gang { .. })) {
         (Mood::Same, "Waits for its gang")
     } else if has(|on| matches!(on, WaitingOn::Growth { .. })) {
@@ -94,6 +96,8 @@ pub fn verdict(pending: &PendingView) -> Verdict {
         (Mood::Good, "Nodes are being started for it")
     } else if has(|on| matches!(on, WaitingOn::Starting { .. })) {
         (Mood::Good, "Nodes for it are starting")
+    } else if has(|on| matches!(on, WaitingOn::Preemption { .. })) {
+        (Mood::Good, "The scheduler makes room for it")
     } else if has(|on| matches!(on, WaitingOn::Scheduler { .. })) {
         (Mood::Good, "Fits; the scheduler will place it")
     } else {

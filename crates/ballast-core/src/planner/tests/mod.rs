@@ -9,6 +9,7 @@ mod patience;
 mod properties;
 mod relations;
 mod removals;
+mod scheduler;
 mod staying;
 mod under_way;
 

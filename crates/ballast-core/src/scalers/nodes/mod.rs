@@ -16,4 +16,4 @@ pub use drain::pod_block;
 pub(crate) use holds::holds_after;
 pub(crate) use leaving::{keep_room, still_to_leave};
 pub(crate) use removal::{Going, Removals, Weighing, Why, displaceable, must_stay};
-pub(crate) use wishes::NodeWishes;
+pub(crate) use wishes::{NodeWishes, Preemptions, preemptions};

@@ -170,7 +170,8 @@ impl<'a, 'b> Weighing<'a, 'b> {
             return Err(UnsafeToRemove::HealthGate);
         }
         let rank = self.snapshot.rank(slot) as usize;
-        if self.bins.is_used(rank) {
+        let is_nominated = self.snapshot.nominated.values().any(|nominated| *nominated == node.name);
+        if is_nominated || self.bins.is_used(rank) {
             return Err(UnsafeToRemove::NeededByGrant);
         }
         let hold = self.holds.get(machine).copied();
@@ -375,7 +376,7 @@ fn displaced(
         let covering: Vec<usize> = covering(snapshot, pod.class).collect();
         let mut block =
             pod_block(&class.traits, class.gang.is_some(), !covering.is_empty(), &spec.scale_down);
-        if class.misses_volumes && !budgets.volumes_known {
+        if class.volumes.are_missed && !budgets.volumes_known {
             block = block.or(Some(PodBlock::VolumeUnknown));
         }
         if covering.len() > 1 {

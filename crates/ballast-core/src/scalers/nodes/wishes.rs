@@ -53,7 +53,7 @@ enum Entry {
 
 impl NodeWishes {
     /// Of a snapshot.
-    pub(crate) fn new(snapshot: &Snapshot) -> Self {
+    pub(crate) fn new(snapshot: &Snapshot, preemptions: &Preemptions) -> Self {
         let mut all = Self {
             wishes: Shared::default(),
             subjects: Vec::new(),
@@ -63,19 +63,25 @@ impl NodeWishes {
             entries: Vec::new(),
             order: Vec::new(),
         };
-        let gangs = gangs(snapshot);
+        let gangs = gangs(snapshot, preemptions);
         all.waiting_gangs.extend(gangs.keys().map(Gang::key));
         for queue in in_order(snapshot) {
             let class = snapshot.class(queue.slot);
-            let gated = if is_gated(class) { queue.waiting } else { 0 };
-            let count = queue.waiting - gated;
-            let subject = subject_of(class, queue.first, count.max(1));
-            if gated > 0 {
-                all.waiting.push(Waiting { subject: subject.clone(), on: WaitingOn::SchedulingGate });
+            if let Some(on) = kept_back(class) {
+                let subject = subject_of(class, queue.first, queue.waiting);
+                all.waiting.push(Waiting { subject, on });
+                continue;
             }
+            let preempting = preemptions.get(&queue.slot);
+            if let Some(Preemption { count, node }) = preempting.cloned() {
+                let subject = subject_of(class, queue.first, count);
+                all.waiting.push(Waiting { subject, on: WaitingOn::Preemption { count, node } });
+            }
+            let count = queue.waiting - preempting.map_or(0, |preempting| preempting.count);
             if count == 0 {
                 continue;
             }
+            let subject = subject_of(class, queue.first, count);
             let gang = match class.gang.as_ref().and_then(|gang| gangs.get(gang)) {
                 Some(state) if state.bound + state.pending < state.gang.size => {
                     let on =
@@ -267,13 +273,42 @@ fn priority_of(snapshot: &Snapshot, class: &Class) -> i32 {
     snapshot.policy.priorities.iter().find(applies).map_or(class.priority, |rule| rule.priority)
 }
 
-/// Whether pods of a class wait behind a gate. A gate is part of the spec, and so of the class.
-fn is_gated(class: &Class) -> bool {
-    !class.key.spec.scheduling_gates.is_empty()
+/// Pods of a class for which the scheduler makes room on nodes that are there.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Preemption {
+    count: u32,
+    /// The first of the nodes by name.
+    node: Name,
+}
+
+/// The same, by class.
+pub(crate) type Preemptions = BTreeMap<u32, Preemption>;
+
+/// Pods for which the scheduler makes room: they need no node as long as the one that it chose takes pods.
+pub(crate) fn preemptions(snapshot: &Snapshot) -> Preemptions {
+    let mut all = Preemptions::new();
+    for (&pod, node) in &snapshot.nominated {
+        let pod = snapshot.pod(pod);
+        let is_coming = snapshot.node_named(node).is_some_and(|node| node.takes_pods());
+        if is_coming && !pod.leaving {
+            let known = all.entry(pod.class).or_insert(Preemption { count: 0, node: node.clone() });
+            known.count += 1;
+            known.node = known.node.clone().min(node.clone());
+        }
+    }
+    all
+}
+
+/// What keeps the scheduler from looking at pods of a class at all.
+fn kept_back(class: &Class) -> Option<WaitingOn> {
+    if !class.key.spec.scheduling_gates.is_empty() {
+        return Some(WaitingOn::SchedulingGate);
+    }
+    class.volumes.awaits.clone().map(|claim| WaitingOn::VolumeBinding { claim })
 }
 
 /// Gangs with members that wait.
-fn gangs(snapshot: &Snapshot) -> BTreeMap<Gang, GangState> {
+fn gangs(snapshot: &Snapshot, preemptions: &Preemptions) -> BTreeMap<Gang, GangState> {
     let mut gangs: BTreeMap<Gang, GangState> = BTreeMap::new();
     if !snapshot.pending.keys().any(|&slot| snapshot.class(slot).gang.is_some()) {
         return gangs;
@@ -283,9 +318,15 @@ fn gangs(snapshot: &Snapshot) -> BTreeMap<Gang, GangState> {
         let waiting = snapshot.pending.get(&slot).map_or(0, |queue| queue.len() as u32);
         let new = GangState { gang: gang.clone(), bound: 0, pending: 0, gated: 0 };
         let state = gangs.entry(gang.clone()).or_insert(new);
-        // Behind a gate a member is not there yet: the scheduler will not look at it.
-        *(if is_gated(snapshot.class(slot)) { &mut state.gated } else { &mut state.pending }) += waiting;
         state.bound += snapshot.class_keys.users(slot) - waiting;
+        // Behind a gate a member is not there yet: the scheduler will not look at it.
+        if kept_back(snapshot.class(slot)).is_some() {
+            state.gated += waiting;
+            continue;
+        }
+        let placed = preemptions.get(&slot).map_or(0, |preempting| preempting.count);
+        state.bound += placed;
+        state.pending += waiting - placed;
     }
     gangs.retain(|_, state| state.pending + state.gated > 0);
     gangs
@@ -315,7 +356,7 @@ fn headroom_class(requests: &BTreeMap<Name, Quantity>, names: &ResourceNames) ->
         traits: Default::default(),
         unmodelled,
         claims: Vec::new(),
-        misses_volumes: false,
+        volumes: Default::default(),
         key: Arc::new(key),
     }
 }

@@ -43,6 +43,13 @@ fn not_acted_upon(documents: &Documents) -> impl Iterator<Item = (usize, &'stati
     });
     let is_answer = |placed: &&Placed<Observation>| matches!(placed.value.outcome, Ok(Body::Answer(_)));
     let answers = documents.observations.iter().filter(is_answer).count();
+    let pools = documents.objects.iter().filter_map(|placed| match &placed.value {
+        Object::VmPool(pool) => Some(&pool.spec),
+        _ => None,
+    });
+    let (spot, groups) = pools.fold((0, 0), |(spot, groups), pool| {
+        (spot + usize::from(pool.price.spot), groups + usize::from(pool.members.group.is_some()))
+    });
     let counts = [
         (documents.elastic_job_policies.len(), "kind ElasticJobPolicy"),
         (documents.metric_scalers.len(), "kind MetricScaler"),
@@ -51,6 +58,8 @@ fn not_acted_upon(documents: &Documents) -> impl Iterator<Item = (usize, &'stati
         (answers, "the Observations"),
         (guarantees, "the ClusterPolicy's guarantees"),
         (yields, "the ClusterPolicy's yields"),
+        (spot, "the VmPools' price.spot"),
+        (groups, "the VmPools' members.group"),
     ];
     counts.into_iter().filter(|(count, _)| *count > 0)
 }
