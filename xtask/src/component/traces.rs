@@ -8,13 +8,14 @@ pub(super) const COMPONENT: Component =
     Component { name: "traces", needed_by: &["sim", "cli", "docs"], find, install: None };
 
 /// Told to a person who has none.
-const SOURCE: &str =
-    "take data/csv of github.com/hkust-adsl/kubernetes-scheduler-simulator as alibaba-gpu-v2023";
+const SOURCE: &str = "take cluster-trace-gpu-v2023/csv of github.com/alibaba/clusterdata as alibaba-gpu-v2023, and put the published \
+                      allocation of github.com/hkust-adsl/kubernetes-scheduler-simulator (experiments/analysis/expected_results) beside it";
 /// The files without which the tests on the real GPU cluster cannot run.
 const WANTED: &[&str] = &[
     "alibaba-gpu-v2023/openb_node_list_gpu_node.csv",
     "alibaba-gpu-v2023/openb_node_list_all_node.csv",
     "alibaba-gpu-v2023/openb_pod_list_default.csv",
+    "alibaba-gpu-v2023/published_allocation_default.csv",
 ];
 
 fn find() -> Found {

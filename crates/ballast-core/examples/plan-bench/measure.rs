@@ -32,6 +32,14 @@ pub(crate) fn row(case: &str, metric: &str, seen: &[f64], unit: &str, bar: f64, 
     })
 }
 
+/// A row that is only told: nothing was promised of it.
+pub(crate) fn figure(case: &str, metric: &str, seen: f64, unit: &str) -> Value {
+    json!({
+        "case": case, "metric": metric, "seen": seen, "unit": unit, "bar": null, "relation": null, "holds": null,
+        "n": 1, "spread": 0.0,
+    })
+}
+
 /// The greatest resident size of this process so far, in MiB.
 pub(crate) fn resident_mib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -16,13 +16,38 @@ use super::new_bin::NewBin;
 use super::parts::{Lean, Part, Parts};
 use super::room::Rooms;
 use crate::kube::Name;
-use crate::plan::{Misfit, SkipReason};
+use crate::plan::{Limit, Misfit, Offer, SkipReason};
 use crate::policy::Strategy;
 use crate::resources::{GpuDevices, GpuNeed, Resources};
 use crate::snapshot::Class;
 
 /// Why pools were passed over, by need and pool.
 pub(crate) type Refusals = BTreeMap<(usize, u32), SkipReason>;
+
+/// What growing came to.
+#[derive(Debug, Default)]
+pub(crate) struct Grown {
+    /// Why pools were passed over.
+    pub refusals: Refusals,
+    /// Where a node was taken: what was weighed, the pool of the first node first.
+    pub weighed: Vec<Weighed>,
+    /// The need that the first node carries first.
+    pub first: usize,
+}
+
+/// A pool that could have served when the first node was chosen.
+#[derive(Clone, Debug)]
+pub(crate) struct Weighed {
+    pub pool: u32,
+    pub strategy: Strategy,
+    /// What one of its nodes would have carried.
+    pub offer: Offer,
+    /// The limit that kept it from being taken at all.
+    pub limit: Option<Limit>,
+    /// Nodes that were taken, and the units on them.
+    pub nodes: u32,
+    pub units: u32,
+}
 
 /// What growing works on.
 struct Growth<'a, 'b, 'n> {
@@ -38,6 +63,11 @@ struct Growth<'a, 'b, 'n> {
     parts: Parts,
     /// Parts that a new node of a choice refused because of relations to other pods.
     refused: FxHashMap<(usize, usize), Misfit>,
+    /// What was weighed for the first node, and the need that it carries first.
+    weighed: Vec<Weighed>,
+    first: usize,
+    /// Nodes of each choice that were taken, and the units on them.
+    taken: Vec<(u32, u32)>,
 }
 
 /// A template of a pool that could be started or made.
@@ -122,15 +152,14 @@ impl<'c> Fill<'c> {
     }
 }
 
-/// Starts nodes for `left[n]` units of each need; places what they carry and lowers `left`. Returns why pools were passed
-/// over for needs that are left.
+/// Starts nodes for `left[n]` units of each need; places what they carry and lowers `left`.
 pub(crate) fn grow(
     bins: &mut Bins<'_>,
     rooms: &mut Rooms,
     needs: &[Need<'_>],
     left: &mut [u32],
     gang: Option<u32>,
-) -> Refusals {
+) -> Grown {
     let mut refusals = Refusals::new();
     let choices = choices(bins, rooms, needs, &mut refusals);
     let fits = fits(bins, &choices, needs, &mut refusals);
@@ -141,13 +170,14 @@ pub(crate) fn grow(
     choices.iter().for_each(|choice| all.add(&choice.free, 1));
     let parts =
         Parts::new(bins, needs, left, &all, |need, key| offered[need].get(key).cloned().unwrap_or_default());
+    let (refused, weighed, taken) = (FxHashMap::default(), Vec::new(), vec![(0, 0); choices.len()]);
     let mut growth =
-        Growth { bins, rooms, needs, gang, choices, fits, worth, parts, refused: FxHashMap::default() };
+        Growth { bins, rooms, needs, gang, choices, fits, worth, parts, refused, weighed, first: 0, taken };
     for (need, units) in growth.run() {
         left[need] -= units;
     }
     growth.note_limits(left, &mut refusals);
-    refusals
+    Grown { refusals, first: growth.first, weighed: growth.weighed() }
 }
 
 impl Growth<'_, '_, '_> {
@@ -165,11 +195,54 @@ impl Growth<'_, '_, '_> {
             }
             let Some(trial) = trials[best].clone() else { continue };
             let most = if self.alike(&trials, best) > 1 { 1 } else { u32::MAX };
+            if self.weighed.is_empty() {
+                self.weigh(&trials, best);
+            }
             if !self.take(best, &trial, most, &mut placed) {
                 trials[best] = None;
             }
         }
         placed
+    }
+
+    /// Notes what every pool offers for the first node, the one that is about to be taken first.
+    fn weigh(&mut self, trials: &[Option<Trial>], best: usize) {
+        let others = (0..self.choices.len()).filter(|&at| at != best);
+        let mut seen = vec![false; self.rooms.pools.len()];
+        for at in std::iter::once(best).chain(others) {
+            let (choice, Some(trial)) = (&self.choices[at], &trials[at]) else { continue };
+            if std::mem::replace(&mut seen[choice.pool as usize], true) {
+                continue;
+            }
+            let (allowed, limit) = self.rooms.allowance(choice.pool as usize);
+            let offer = Offer {
+                pods: trial.load.iter().map(|&(_, units)| units).sum(),
+                price: self.rooms.pools[choice.pool as usize].price,
+                waste_milli: (trial.waste * 1000.0).round() as u32,
+            };
+            let limit = limit.filter(|_| allowed == 0);
+            let (pool, strategy) = (choice.pool, choice.strategy);
+            self.weighed.push(Weighed { pool, strategy, offer, limit, nodes: 0, units: 0 });
+        }
+        let first = trials[best].as_ref().and_then(|trial| trial.load.first());
+        self.first = first.map_or(0, |&(part, _)| self.parts.list[part].need);
+    }
+
+    /// What was weighed, with what was taken; nothing where no node was.
+    fn weighed(self) -> Vec<Weighed> {
+        let mut weighed = self.weighed;
+        let mut by_pool: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+        for (choice, (nodes, units)) in self.choices.iter().zip(self.taken).filter(|(_, taken)| taken.0 > 0) {
+            let all = by_pool.entry(choice.pool).or_default();
+            *all = (all.0 + nodes, all.1 + units);
+        }
+        if by_pool.is_empty() {
+            return Vec::new();
+        }
+        for one in &mut weighed {
+            (one.nodes, one.units) = by_pool.get(&one.pool).copied().unwrap_or_default();
+        }
+        weighed
     }
 
     /// Fills one node of a choice with what is left: the greatest first, from what leans towards the resource of which more
@@ -318,6 +391,9 @@ impl Growth<'_, '_, '_> {
             }
         }
         if placed.len() > before {
+            let units: u32 = placed[before..].iter().map(|(_, units)| units).sum();
+            let (nodes, all) = self.taken[at];
+            self.taken[at] = (nodes + 1, all + units);
             return true;
         }
         self.bins.roll_back(mark);

@@ -16,7 +16,7 @@ mod relations;
 mod room;
 
 pub(crate) use bins::{Bins, Mark, Scratch, Trial};
-pub(crate) use grow::{Refusals, grow, pool_misfit};
+pub(crate) use grow::{Grown, Refusals, Weighed, grow, pool_misfit};
 pub(crate) use need::{Need, Placement, Tier};
 pub(crate) use new_bin::NewBin;
 pub(crate) use relations::Terms;

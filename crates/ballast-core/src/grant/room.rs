@@ -208,11 +208,7 @@ impl Room {
             price: spec.price.per_hour.unwrap_or(assumed),
             launching: own_names(pool, memory.ledger.launches.keys()),
             closed: closed(pool, snapshot, memory, now),
-            backed_off: pool
-                .templates
-                .iter()
-                .map(|new| backed_off(&pool.name, &new.zone, memory, now))
-                .collect(),
+            backed_off: pool.templates.iter().map(|new| backed_off(pool, &new.zone, memory, now)).collect(),
             gang_may_grow: false,
             starting_left: i64::try_from(allowed).unwrap_or(i64::MAX) - i64::from(starting),
             cores: has[Resources::CPU],
@@ -229,8 +225,8 @@ fn own_names<'n>(pool: &PoolEntry, names: impl Iterator<Item = &'n Name>) -> BTr
 }
 
 /// Why a zone of a pool takes no launch now.
-fn backed_off(pool: &Name, zone: &Name, memory: &Memory, now: Time) -> Option<SkipReason> {
-    let entry = memory.ledger.backed_off(pool, zone, now)?;
+fn backed_off(pool: &PoolEntry, zone: &Name, memory: &Memory, now: Time) -> Option<SkipReason> {
+    let entry = memory.ledger.backed_off(&pool.name, pool.instance_type(), zone, now)?;
     Some(SkipReason::BackOff { class: entry.class, until: entry.until })
 }
 
@@ -255,7 +251,8 @@ fn closed(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory, now: Time) -> 
         return Some(SkipReason::Mode);
     }
     let strikes = memory.ledger.strikes.get(&pool.name).copied().unwrap_or(0);
-    if strikes >= policy.health.strikes.max(1) && memory.ledger.backed_off(&pool.name, "", now).is_some() {
+    let backs_off = || memory.ledger.backed_off(&pool.name, pool.instance_type(), "", now).is_some();
+    if strikes >= policy.health.strikes.max(1) && backs_off() {
         return Some(SkipReason::Quarantined { strikes });
     }
     let source = crate::observation::Source::instances(&pool.name);

@@ -147,7 +147,7 @@ pub struct Addition {
 pub struct BackOffKey {
     /// The pool; a SparkPool as `namespace/name`, a group of Ray workers as `namespace/cluster/group`.
     pub pool: Name,
-    /// The instance type; empty where the pool names none.
+    /// The instance type; empty means every type of the pool.
     #[serde(default)]
     pub instance_type: Name,
     /// The zone; empty means every zone of the pool.
@@ -199,10 +199,12 @@ impl Ledger {
         self.launches_made = self.launches_made.saturating_add(1).max(number);
     }
 
-    /// The back-off that holds for a launch now.
-    pub fn backed_off(&self, pool: &str, zone: &str, now: Time) -> Option<&BackOff> {
+    /// The back-off that holds now for a launch of this instance type.
+    pub fn backed_off(&self, pool: &str, instance_type: &str, zone: &str, now: Time) -> Option<&BackOff> {
+        let is_meant = |key: &Name, asked: &str| key.is_empty() || &**key == asked;
         let concerns = |entry: &&BackOff| {
-            &*entry.key.pool == pool && (entry.key.zone.is_empty() || &*entry.key.zone == zone)
+            let key = &entry.key;
+            *key.pool == *pool && is_meant(&key.instance_type, instance_type) && is_meant(&key.zone, zone)
         };
         self.back_off.iter().filter(concerns).find(|entry| now < entry.until)
     }

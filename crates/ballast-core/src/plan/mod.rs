@@ -10,8 +10,8 @@ mod words;
 
 pub use action::{Action, ActionId, ActionKind, Precondition, Target, TargetKind};
 pub use reason::{
-    ActionCode, HoldReason, Input, Limit, Misfit, PodBlock, Reason, SkipReason, SourceTrouble, Subject,
-    UnsafeToRemove, WaitingOn,
+    ActionCode, HoldReason, Input, Limit, Misfit, Offer, PodBlock, Reason, SkipReason, SourceTrouble,
+    Subject, UnsafeToRemove, WaitingOn,
 };
 pub use report::{
     Hold, Infeasible, NodeVerdict, PoolVerdict, PromiseNote, Report, Severity, Skip, Step, Unmodelled,

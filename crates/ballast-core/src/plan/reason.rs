@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
 use crate::observation::ErrorClass;
-use crate::policy::{Mode, ObjectReference};
+use crate::policy::{Mode, ObjectReference, Strategy};
 use crate::units::{Money, Share, Span, Time};
 
 /// Why an action is done: the rule, its inputs with their age, and the limit that bound it.
@@ -40,8 +40,6 @@ pub enum ActionCode {
     Granted,
     /// The node has been unneeded for long enough.
     Unneeded,
-    /// The node's work has ended while it was cordoned.
-    Completed,
     /// The pool is above its maximum.
     AboveMaximum,
     /// The instance never became a usable node.
@@ -338,6 +336,12 @@ pub enum SkipReason {
     NotBest {
         /// Which.
         chosen: Name,
+        /// The rule by which they were held against each other.
+        by: Strategy,
+        /// What one of its nodes would have carried and cost.
+        offer: Offer,
+        /// The same of the pool that was chosen.
+        better: Offer,
     },
     /// Nothing can be made and nothing is stopped that could be started.
     NothingToStart,
@@ -345,6 +349,19 @@ pub enum SkipReason {
     ZoneUnknown,
     /// The pool's instances are not known.
     Unknown,
+}
+
+/// What one node of a pool would carry of what waits, and what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Offer {
+    /// Pods that it would carry.
+    pub pods: u32,
+    /// Its price per hour.
+    pub price: Money,
+    /// Its unused share, in thousandths.
+    pub waste_milli: u32,
 }
 
 /// Why a pod does not fit a node, in the order in which the scheduler asks.
@@ -476,8 +493,6 @@ pub enum PodBlock {
     GangMember,
     /// It shall run to its end.
     OnCompletion,
-    /// Bound a moment ago; not seen running yet.
-    Starting,
 }
 
 /// What a subject waits for.

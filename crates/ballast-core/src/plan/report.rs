@@ -32,7 +32,7 @@ pub struct Report {
     /// When it looks again, at the latest.
     pub next_look: Option<Time>,
     /// The rules step by step.
-    pub trace: Vec<Step>,
+    pub trace: Shared<Step>,
 }
 
 /// A subject about which nothing is done.
@@ -74,7 +74,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// How many pods wait for it.
+    /// How many pods wait for it: none where a node does.
     pub fn pods(&self) -> u32 {
         match self.on {
             WaitingOn::Scheduler { count }
@@ -82,7 +82,7 @@ impl Waiting {
             | WaitingOn::Planned { count, .. }
             | WaitingOn::Growth { count, .. }
             | WaitingOn::Preemption { count, .. } => count,
-            WaitingOn::Drain { pods } | WaitingOn::Completion { pods } => pods,
+            WaitingOn::Drain { .. } | WaitingOn::Completion { .. } => 0,
             WaitingOn::Gang { .. } | WaitingOn::SchedulingGate | WaitingOn::VolumeBinding { .. } => {
                 self.subject.pods()
             }
@@ -168,15 +168,15 @@ pub enum Severity {
 #[serde(tag = "step", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Step {
-    /// Nodes: a pool was weighed for a class of pods.
+    /// Nodes: a pool was weighed for pods that wait and fit nowhere.
     Option {
-        /// For whom.
+        /// For whom: those that the first new node carries first, others alike in priority with them.
         subject: Subject,
         /// The pool.
         pool: Name,
-        /// Nodes it would take.
+        /// Nodes that it starts; where it was not taken, one.
         nodes: u32,
-        /// Pods they would hold.
+        /// Pods that they carry.
         pods: u32,
         /// Their price per hour.
         price: Money,

@@ -1,6 +1,6 @@
 //! The words of a trace: what was weighed, and what came of it.
 
-use super::{RayPlace, Step, Words, WorkerStays};
+use super::{RayPlace, Step, Words, WorkerStays, plural};
 use crate::units::{Span, Time};
 
 impl Step {
@@ -10,8 +10,8 @@ impl Step {
             Self::Option { subject, pool, nodes, pods, price, waste_milli, chosen } => {
                 let taken = if *chosen { "taken" } else { "not taken" };
                 let waste = f64::from(*waste_milli) / 10.0;
-                let verdict =
-                    format!("{taken}: {nodes} nodes for {pods} pods, {price} per hour, {waste}% unused");
+                let (nodes, pods) = (plural(*nodes, "node"), plural(*pods, "pod"));
+                let verdict = format!("{taken}: {nodes} for {pods}, {price} per hour, {waste}% unused");
                 (format!("{subject} on {pool}"), verdict)
             }
             Self::Candidate(step) => {

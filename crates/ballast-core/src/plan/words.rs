@@ -5,10 +5,11 @@
 use std::fmt;
 
 use super::{
-    ActionCode, ActionKind, HoldReason, Limit, Misfit, PodBlock, SkipReason, SourceTrouble, Subject,
+    ActionCode, ActionKind, HoldReason, Limit, Misfit, Offer, PodBlock, SkipReason, SourceTrouble, Subject,
     UnsafeToRemove, Waiting, WaitingOn,
 };
 use crate::observation::ErrorClass;
+use crate::policy::Strategy;
 use crate::units::{Span, Time};
 
 /// A reason in words, as read at an instant.
@@ -128,7 +129,14 @@ impl SkipReason {
                     plural(*members, "member")
                 )
             }
-            Self::NotBest { chosen } => format!("would do, but {chosen} serves better"),
+            Self::NotBest { chosen, by, offer, better } => {
+                let rule = match by {
+                    Strategy::Price => "price",
+                    Strategy::LeastWaste => "least waste",
+                    Strategy::Priority => "priority",
+                };
+                format!("would do with a node for {offer}, but {chosen} serves better by {rule}, with one for {better}")
+            }
             Self::NothingToStart => {
                 "nothing is stopped that could be started, and the pool may not create".to_owned()
             }
@@ -163,6 +171,13 @@ impl Words for SkipReason {
             Some(remedy) => format!("{}; {remedy}", self.cause()),
             None => self.cause(),
         }
+    }
+}
+
+impl fmt::Display for Offer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waste = f64::from(self.waste_milli) / 10.0;
+        write!(f, "{} at {} per hour, {waste}% unused", plural(self.pods, "pod"), self.price)
     }
 }
 
@@ -362,7 +377,6 @@ impl fmt::Display for ActionCode {
             Self::Headroom => "the headroom that the pool shall keep free is not there",
             Self::Granted => "a workload's wish was granted",
             Self::Unneeded => "the node has been unneeded for long enough",
-            Self::Completed => "the node's work has ended while it was cordoned",
             Self::AboveMaximum => "the pool is above its maximum",
             Self::NeverJoined => "the instance never became a usable node",
             Self::GangGivenUp => "a gang could not be completed by its deadline, so its part is given back",
@@ -415,7 +429,6 @@ impl fmt::Display for PodBlock {
             Self::VolumeUnknown => "has volumes that are not known, and so where else it could go",
             Self::GangMember => "is a member of a running gang",
             Self::OnCompletion => "shall run to its end",
-            Self::Starting => "was bound a moment ago",
         })
     }
 }

@@ -207,7 +207,7 @@ pub(super) fn releases(snapshot: &Snapshot, nodeless: &Nodeless, held: &[bool], 
 /// The actions that remove nodes.
 pub(super) fn stops(snapshot: &Snapshot, removals: &Removals, now: Time) -> Vec<Action> {
     let age = source_age(snapshot, ObjectKind::Node, now);
-    let limits = budgets_of(snapshot, removals);
+    let limits = limits_of(snapshot, removals);
     let identities = |pods: &[u32]| pods.iter().map(|&pod| snapshot.pod(pod).uid.clone()).collect();
     let stop = |going: &Going| {
         let node = snapshot.node(going.slot);
@@ -308,14 +308,20 @@ pub(super) fn in_order(
     Shared::from(all)
 }
 
-/// The budget that kept more nodes of each pool from going.
-fn budgets_of(snapshot: &Snapshot, removals: &Removals) -> BTreeMap<Option<u32>, Limit> {
+/// What kept more nodes of each pool from going: a budget, or its minimum.
+fn limits_of(snapshot: &Snapshot, removals: &Removals) -> BTreeMap<Option<u32>, Limit> {
     let mut limits = BTreeMap::new();
+    if removals.nodes.is_empty() {
+        return limits;
+    }
     for candidate in &removals.candidates {
-        if let Some(UnsafeToRemove::Budget { limit }) = &candidate.unsafe_to_remove {
-            let pool = snapshot.node_named(&candidate.node).and_then(|node| node.pool);
-            limits.entry(pool).or_insert_with(|| limit.clone());
-        }
+        let limit = match &candidate.unsafe_to_remove {
+            Some(UnsafeToRemove::Budget { limit }) => limit.clone(),
+            Some(UnsafeToRemove::AtMinimum) => Limit::PoolMin,
+            _ => continue,
+        };
+        let pool = snapshot.node_named(&candidate.node).and_then(|node| node.pool);
+        limits.entry(pool).or_insert(limit);
     }
     limits
 }

@@ -94,14 +94,16 @@ pub fn plan_with(
     if bins.trial.steps_left == 0 {
         report.holds.push(Hold { subject: Subject::Cluster, reason: HoldReason::StepsUsedUp, until: None });
     }
-    report.waiting = said.waiting.clone();
+    report.holds.extend(said.held_growth(&bins, rising, memory, now));
+    report.holds.append(&mut removals.holds);
+    report.waiting = said.waiting.clone().and(say::leaving(snapshot, memory));
     report.skipped = placed.skipped.clone();
     report.infeasible = said.infeasible.clone();
     let unknown = (!said.launches.is_empty()).then(|| say::unknown_daemons(snapshot, now)).flatten();
     report.unmodelled =
         said.unmodelled.iter().cloned().chain(unknown).chain(say::resizes(snapshot)).collect();
     removals.idle_since.extend(nodeless);
-    report.trace.extend(removals.candidates.into_iter().map(Step::Candidate));
+    report.trace = placed.options.clone().and(removals.candidates.into_iter().map(Step::Candidate));
     report.next_look = Some(next_look(memory, now, removals.next_at));
     let plan = Plan {
         schema_version: Plan::VERSION,

@@ -2,14 +2,20 @@
 
 use std::ops::Range;
 
-use crate::grant::{Bins, Capacity, Mark, Need, NewBin, Placement, Refusals, Rooms, Tier, grow, pool_misfit};
+use crate::grant::{
+    Bins, Capacity, Grown, Mark, Need, NewBin, Placement, Refusals, Rooms, Tier, Weighed, grow, pool_misfit,
+};
 use crate::kube::Name;
-use crate::plan::{Infeasible, NodeVerdict, PoolVerdict, Shared, Skip, SkipReason, Subject};
+use crate::plan::{self, Infeasible, NodeVerdict, PoolVerdict, Shared, Skip, SkipReason, Subject};
+use crate::policy::Strategy;
 use crate::scalers::nodes::NodeWishes;
 use crate::snapshot::NodeChange;
+use crate::units::Money;
 
 /// Options noted in the report for each need that is not met.
 const VERDICTS_KEPT: usize = 50;
+/// Pools that one plan tells of which were weighed for new nodes, over all its choices: enough to follow the first by hand.
+const WEIGHED_KEPT: usize = 100;
 /// Nodes that are asked in one plan why they refuse: some tens of milliseconds. The needs that wait longest in line go without.
 const NODES_ASKED: usize = 500_000;
 
@@ -29,6 +35,8 @@ pub(super) struct Placed {
     pub(super) placements: Vec<Placement>,
     pub(super) infeasible: Shared<Infeasible>,
     pub(super) skipped: Shared<Skip>,
+    /// Pools that were weighed for new nodes.
+    pub(super) options: Shared<plan::Step>,
     /// The need that each of `infeasible` is about.
     explained: Vec<usize>,
     steps: Vec<Step>,
@@ -44,6 +52,7 @@ struct Taken {
     mark: Mark,
     explained: usize,
     skipped: usize,
+    options: usize,
     /// How many nodes, from the first on, it looked at.
     seen: usize,
 }
@@ -68,19 +77,21 @@ impl Placing<'_, '_, '_> {
         let steps = std::mem::take(&mut self.placed.steps);
         for step in &steps[self.placed.taken.len()..] {
             let (mark, explained) = (self.bins.mark(), self.placed.explained.len());
-            let skipped = self.placed.skipped.len();
+            let (skipped, options) = (self.placed.skipped.len(), self.placed.options.len());
             self.bins.trial.seen = 0;
             match step {
                 Step::OnExisting(need) => self.place_on_existing(&[*need]),
                 Step::Grow(group) => {
                     let group: Vec<usize> = group.clone().collect();
-                    let refusals = self.grow_for(&group, None);
-                    self.explain(&group, &refusals);
+                    let grown = self.grow_for(&group, None);
+                    self.tell_choice(&grown);
+                    self.explain(&group, &grown.refusals);
                 }
                 Step::Gang(members) => self.place_gang(members),
                 Step::Minimum => self.fill_to_minimum(),
             }
-            self.placed.taken.push(Taken { mark, explained, skipped, seen: self.bins.trial.seen });
+            let seen = self.bins.trial.seen;
+            self.placed.taken.push(Taken { mark, explained, skipped, options, seen });
         }
         self.placed.steps = steps;
         self.placed.end = Some(self.bins.mark());
@@ -104,7 +115,7 @@ impl Placing<'_, '_, '_> {
     }
 
     /// Starts nodes for what is left of a group.
-    fn grow_for(&mut self, group: &[usize], gang: Option<u32>) -> Refusals {
+    fn grow_for(&mut self, group: &[usize], gang: Option<u32>) -> Grown {
         // Not what is left in the end: the step may be taken anew.
         let left_of = |at: usize| {
             let placement = &self.placed.placements[at];
@@ -116,15 +127,68 @@ impl Placing<'_, '_, '_> {
         };
         let hungry: Vec<usize> = group.iter().copied().filter(is_hungry).collect();
         if hungry.is_empty() {
-            return Refusals::new();
+            return Grown::default();
         }
         let wanted: Vec<Need<'_>> = hungry.iter().map(|&at| self.needs[at].clone()).collect();
         let mut left: Vec<u32> = hungry.iter().map(|&at| left_of(at)).collect();
-        let refusals = grow(self.bins, self.rooms, &wanted, &mut left, gang);
+        let Grown { refusals, weighed, first } = grow(self.bins, self.rooms, &wanted, &mut left, gang);
         for (&at, left) in hungry.iter().zip(left) {
             self.placed.placements[at].left = left;
         }
-        refusals.into_iter().map(|((row, pool), reason)| ((hungry[row], pool), reason)).collect()
+        let refusals =
+            refusals.into_iter().map(|((row, pool), reason)| ((hungry[row], pool), reason)).collect();
+        Grown { refusals, weighed, first: hungry[first] }
+    }
+
+    /// Says what each pool offered for what nodes are started for, and why the others were not taken.
+    fn tell_choice(&mut self, grown: &Grown) {
+        let Some(best) = grown.weighed.first() else { return };
+        let kept = WEIGHED_KEPT.saturating_sub(self.placed.options.len());
+        if kept == 0 {
+            return;
+        }
+        let need = &self.needs[grown.first];
+        let subject = &self.wishes.subjects[need.wish];
+        let pools = &self.bins.snapshot.pools;
+        let option = |one: &Weighed| {
+            let nodes = one.nodes.max(1);
+            plan::Step::Option {
+                subject: subject.clone(),
+                pool: pools[one.pool as usize].name.clone(),
+                nodes,
+                pods: if one.nodes > 0 { one.units } else { one.offer.pods },
+                price: Money::from_micros(one.offer.price.as_micros().saturating_mul(i64::from(nodes))),
+                waste_milli: one.offer.waste_milli,
+                chosen: one.nodes > 0,
+            }
+        };
+        self.placed.options.make_mut().extend(grown.weighed.iter().take(kept).map(option));
+        // Headroom is a pool's own: no other is passed over for it.
+        if need.tier == Tier::Headroom {
+            return;
+        }
+        let refused = grown.refusals.range((grown.first, 0)..(grown.first + 1, 0));
+        let refused = refused.map(|((_, pool), reason)| (*pool, reason.clone()));
+        let others = grown.weighed.iter().filter(|one| one.nodes == 0).map(|one| {
+            let reason = match one.limit.clone() {
+                Some(limit) => SkipReason::AtLimit { limit },
+                None => SkipReason::NotBest {
+                    chosen: pools[best.pool as usize].name.clone(),
+                    by: if one.strategy == best.strategy { best.strategy } else { Strategy::Price },
+                    offer: one.offer,
+                    better: best.offer,
+                },
+            };
+            (one.pool, reason)
+        });
+        let is_idle = |pool: u32| !grown.weighed.iter().any(|one| one.pool == pool);
+        let skip = |(pool, reason): (u32, SkipReason)| Skip {
+            subject: subject.clone(),
+            pool: pools[pool as usize].name.clone(),
+            reason,
+        };
+        let skips = others.chain(refused.filter(|(pool, _)| is_idle(*pool))).take(kept).map(skip);
+        self.placed.skipped.make_mut().extend(skips);
     }
 
     /// Places a gang whole or not at all.
@@ -136,12 +200,13 @@ impl Placing<'_, '_, '_> {
         }
         let rooms_before = self.rooms.clone();
         self.rooms.begin_gang();
-        let refusals = self.grow_for(members, self.needs[members[0]].gang);
+        let grown = self.grow_for(members, self.needs[members[0]].gang);
         self.rooms.end_gang();
         let left = self.left_of(members);
         if left == 0 {
-            return;
+            return self.tell_choice(&grown);
         }
+        let refusals = grown.refusals;
         let all: u32 = members.iter().map(|&at| self.needs[at].count).sum();
         self.bins.roll_back(mark);
         *self.rooms = rooms_before;
@@ -261,6 +326,7 @@ impl Placed {
             placements: vec![Placement::default(); needs.len()],
             infeasible: Shared::default(),
             skipped: Shared::default(),
+            options: Shared::default(),
             explained: Vec::new(),
             steps: steps(needs),
             taken: Vec::new(),
@@ -312,6 +378,9 @@ impl Placed {
         }
         if self.skipped.len() > first.skipped {
             self.skipped.make_mut().truncate(first.skipped);
+        }
+        if self.options.len() > first.options {
+            self.options.make_mut().truncate(first.options);
         }
         self.explained.truncate(first.explained);
         self.taken.truncate(from);

@@ -6,13 +6,15 @@ use super::actions::{self, Numbering};
 use super::place::Placed;
 use crate::grant::{Bins, Capacity, Grant, Need, NewBin, Place, Placement, Tier};
 use crate::kube::Name;
+use crate::memory::Memory;
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{
-    Action, Infeasible, Limit, PoolVerdict, Shared, SkipReason, Unmodelled, Waiting, WaitingOn,
+    Action, Hold, HoldReason, Infeasible, Limit, PoolVerdict, Shared, SkipReason, Subject, Unmodelled,
+    Waiting, WaitingOn,
 };
 use crate::scalers::nodes::NodeWishes;
 use crate::snapshot::{Claim, Class, Snapshot};
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 /// All that follows from where the needs were placed. Good for as long as they are placed the same.
 #[derive(Debug)]
@@ -52,6 +54,27 @@ impl Said {
             limits,
             numbering,
         }
+    }
+
+    /// Pools that the growth budget keeps from growing, and when more may start at the earliest.
+    pub(super) fn held_growth(
+        &self,
+        bins: &Bins<'_>,
+        rising: usize,
+        memory: &Memory,
+        now: Time,
+    ) -> Vec<Hold> {
+        let held = self.limits.iter().filter(|(_, limit)| **limit == Limit::Growth);
+        let hold = |(name, _): (&Name, &Limit)| {
+            let window = Span::from_mins(1);
+            let added = memory.ledger.added.iter().map(|added| added.at).filter(|&at| at > now - window);
+            let own = |bin: &&NewBin| bins.snapshot.pools[bin.pool as usize].name == *name;
+            let ready = bins.trial.new[..rising].iter().filter(own).filter_map(|bin| bin.ready_at).min();
+            let slides = added.min().unwrap_or(now) + window;
+            let until = Some(ready.map_or(slides, |ready| ready.max(now).min(slides)));
+            Hold { subject: Subject::Pool { name: name.clone() }, reason: HoldReason::GrowthBudget, until }
+        };
+        held.map(hold).collect()
     }
 
     /// The same placements, with launches numbered and dated for now.
@@ -208,6 +231,29 @@ fn put_off(bins: &Bins<'_>, rising: usize, placed: &Placed, all: &mut Vec<Waitin
         }
     }
     Shared::from(unserved)
+}
+
+/// What nodes wait for that are on their way out: pods that still have to leave, and work that runs to its end.
+pub(super) fn leaving(snapshot: &Snapshot, memory: &Memory) -> Vec<Waiting> {
+    let mut all = Vec::new();
+    for (name, removal) in &memory.ledger.removals {
+        let Some(node) = snapshot.node_named(name) else { continue };
+        let pods = node.pods.iter().map(|&pod| snapshot.pod(pod));
+        let guests = pods.filter(|pod| {
+            let traits = &snapshot.class(pod.class).traits;
+            !traits.daemon && !traits.mirror
+        });
+        let (at_work, others): (Vec<_>, Vec<_>) =
+            guests.partition(|pod| removal.waits_for.contains(&pod.uid));
+        let mut say = |on: WaitingOn| all.push(Waiting { subject: Subject::Node { name: name.clone() }, on });
+        if !at_work.is_empty() {
+            say(WaitingOn::Completion { pods: at_work.len() as u32 });
+        }
+        if !others.is_empty() {
+            say(WaitingOn::Drain { pods: others.len() as u32 });
+        }
+    }
+    all
 }
 
 /// Names what the model does not know.

@@ -110,6 +110,11 @@ pub struct Template {
 }
 
 impl PoolEntry {
+    /// The instance type that is launched; empty where the pool names none.
+    pub fn instance_type(&self) -> &str {
+        self.spec.template.instance_type.as_deref().unwrap_or_default()
+    }
+
     /// A pool without instances.
     pub fn new(name: Name, spec: Arc<VmPoolSpec>) -> Self {
         Self {

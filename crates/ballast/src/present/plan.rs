@@ -142,27 +142,8 @@ fn report(text: &mut String, report: &Report, now: Time, wide: bool) {
 fn steps(trace: &[Step], now: Time) -> Table {
     let mut table = Table::new(&["WHAT", "VERDICT"]);
     for step in trace {
-        match step {
-            Step::Option { subject, pool, nodes, pods, price, waste_milli, chosen } => {
-                let what = format!("{subject} on {pool}");
-                let taken = if *chosen { "taken" } else { "not taken" };
-                let waste = f64::from(*waste_milli) / 10.0;
-                let nodes = figures::plural(*nodes, "node");
-                let pods = figures::plural(*pods, "pod");
-                table.row([what, format!("{taken}: {nodes} for {pods}, {price} per hour, {waste}% unused")]);
-            }
-            Step::Candidate(candidate) => {
-                let verdict = match &candidate.unsafe_to_remove {
-                    Some(why) => format!("stays: {}", why.words(now)),
-                    None => "may go".to_owned(),
-                };
-                table.row([format!("node {}", candidate.node), verdict]);
-            }
-            other => {
-                let (what, verdict) = other.told(now);
-                table.row([what, verdict]);
-            }
-        }
+        let (what, verdict) = step.told(now);
+        table.row([what, verdict]);
     }
     table
 }

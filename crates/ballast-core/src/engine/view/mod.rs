@@ -79,7 +79,10 @@ fn count(pool: &mut PoolView, node: &NodeView) {
 }
 
 fn backed_off(pool: &PoolEntry, ledger: &Ledger, now: Time) -> Option<String> {
-    let concerns = |entry: &&crate::memory::BackOff| entry.key.pool == pool.name && now < entry.until;
+    let concerns = |entry: &&crate::memory::BackOff| {
+        let of_type = entry.key.instance_type.is_empty() || *entry.key.instance_type == *pool.instance_type();
+        entry.key.pool == pool.name && of_type && now < entry.until
+    };
     let entry = ledger.back_off.iter().filter(concerns).max_by_key(|entry| entry.until)?;
     Some(SkipReason::BackOff { class: entry.class, until: entry.until }.words(now))
 }

@@ -72,6 +72,7 @@ fn view(
     let kept = match reason {
         Some(reason) => Some(reason.words(now)),
         None if pool.is_none() => Some(UnsafeToRemove::NotManaged.words(now)),
+        None if state == NodeState::Cordoned => Some(UnsafeToRemove::CordonedByOther.words(now)),
         None => pool
             .filter(|pool| node.utilisation_milli() >= pool.spec.scale_down.utilisation.as_milli().max(1))
             .map(|_| {
@@ -87,7 +88,8 @@ fn view(
         usage: usage(node),
         pods: guests.count() as u32,
         idle_since: memory.history.idle_since.get(&node.name).copied(),
-        kept_because: kept.filter(|_| state == NodeState::Ready || state == NodeState::Unready),
+        kept_because: kept
+            .filter(|_| matches!(state, NodeState::Ready | NodeState::Unready | NodeState::Cordoned)),
     }
 }
 

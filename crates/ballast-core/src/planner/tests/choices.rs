@@ -83,3 +83,18 @@ fn a_plan_whose_steps_are_used_up_says_so_and_starts_what_it_looked_at_to_the_en
     assert_eq!(made(&cut, "cpu"), 1, "nothing is started for what was not looked at to the end");
     assert_eq!(cut, with_steps(4), "the same input makes the same cut");
 }
+
+#[test]
+fn a_stock_out_of_one_type_says_nothing_of_another() {
+    use crate::memory::{BackOff, BackOffKey};
+    for (failed, nodes) in [("small", 0), ("large", 1), ("", 0)] {
+        let mut cluster = Cluster::new();
+        cluster.pool("cpu", a_pool(&SMALL, 10, 1.0)).template.instance_type = Some("small".into());
+        cluster.pending("web-1", &[("cpu", "1")]);
+        let key = BackOffKey { pool: "cpu".into(), instance_type: failed.into(), zone: "".into() };
+        let until = cluster.now + Span::from_mins(30);
+        cluster.memory.ledger.back_off =
+            vec![BackOff { key, class: ErrorClass::StockOut, failures: 1, until }];
+        assert_eq!(made(&checked(&mut cluster), "cpu"), nodes, "{failed}");
+    }
+}

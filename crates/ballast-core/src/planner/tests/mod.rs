@@ -11,6 +11,7 @@ mod relations;
 mod removals;
 mod scheduler;
 mod staying;
+mod told;
 mod under_way;
 
 use crate::check::check;

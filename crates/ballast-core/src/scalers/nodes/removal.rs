@@ -4,13 +4,13 @@
 //! displace is placed elsewhere on the same trial that holds what was granted, so that removals are feasible together and
 //! never take what a grant will need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::grant::{Bins, Room, Rooms};
 use crate::kube::Name;
 use crate::memory::{LaunchKind, Memory};
 use crate::observation::{ObjectKind, Source};
-use crate::plan::{Candidate, Limit, PodBlock, UnsafeToRemove};
+use crate::plan::{Candidate, Hold as PlanHold, HoldReason, Limit, PodBlock, Subject, UnsafeToRemove};
 use crate::policy::{RemovalBudget, StopMode, VmPoolSpec};
 use crate::snapshot::{BaseState, Class, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Money, Share, Span, Time};
@@ -40,6 +40,8 @@ pub(crate) struct Removals {
     pub nodes: Vec<Going>,
     /// Every candidate that was weighed, by name.
     pub candidates: Vec<Candidate>,
+    /// Budgets and cool-downs that kept candidates, each once.
+    pub holds: Vec<PlanHold>,
     /// When the next candidate may go, if nothing changes.
     pub next_at: Option<Time>,
     /// Since when nodes have been unneeded.
@@ -83,6 +85,8 @@ pub(crate) struct Weighing<'a, 'b> {
     budgets: Budgets,
     paces: Vec<Pace>,
     removals: Removals,
+    /// Pools whose cool-down was told of, and pools or the cluster whose budget was.
+    told: BTreeSet<(bool, Option<usize>)>,
 }
 
 /// How fast a pool comes and when it last grew.
@@ -137,7 +141,8 @@ impl<'a, 'b> Weighing<'a, 'b> {
         let holds = holds(memory, wishes);
         let paces = snapshot.pools.iter().map(|pool| Pace::new(pool, memory)).collect();
         let removals = Removals::default();
-        Self { snapshot, memory, now, bins, rooms, held_pools, holds, budgets, paces, removals }
+        let told = BTreeSet::new();
+        Self { snapshot, memory, now, bins, rooms, held_pools, holds, budgets, paces, removals, told }
     }
 
     /// Weighs every candidate.
@@ -150,6 +155,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
             if let Some(at) = verdict.as_ref().and_then(looks_again) {
                 self.removals.next_at = Some(self.removals.next_at.map_or(at, |next| next.min(at)));
             }
+            verdict.iter().for_each(|verdict| self.tell(verdict, pool as usize));
             let candidate = Candidate { node: node.name.clone(), unsafe_to_remove: verdict };
             weighed.push((self.snapshot.rank(slot), candidate));
         }
@@ -157,6 +163,45 @@ impl<'a, 'b> Weighing<'a, 'b> {
         weighed.sort_unstable_by_key(|(rank, _)| *rank);
         self.removals.candidates = weighed.into_iter().map(|(_, candidate)| candidate).collect();
         self.removals
+    }
+
+    /// Tells of a budget or a cool-down that keeps a node, once.
+    fn tell(&mut self, verdict: &UnsafeToRemove, pool: usize) {
+        let is_cool_down = matches!(verdict, UnsafeToRemove::CoolDown { .. });
+        let of = match verdict {
+            UnsafeToRemove::CoolDown { .. } => Some(pool),
+            UnsafeToRemove::Budget { limit: Limit::PoolRemovalBudget } => Some(pool),
+            UnsafeToRemove::Budget { .. } => None,
+            _ => return,
+        };
+        if !self.told.insert((is_cool_down, of)) {
+            return;
+        }
+        let subject = of
+            .map_or(Subject::Cluster, |pool| Subject::Pool { name: self.snapshot.pools[pool].name.clone() });
+        let (reason, until) = match verdict {
+            UnsafeToRemove::CoolDown { until } => (HoldReason::CoolDown, Some(*until)),
+            UnsafeToRemove::Budget { limit } => {
+                (HoldReason::RemovalBudget { limit: limit.clone() }, self.slides_at(of))
+            }
+            _ => return,
+        };
+        self.removals.holds.push(PlanHold { subject, reason, until });
+    }
+
+    /// When the budget of a pool, or of the cluster, allows the next removal; never where it allows none at all.
+    fn slides_at(&self, pool: Option<usize>) -> Option<Time> {
+        let rules = &self.snapshot.policy.removal;
+        let entry = pool.map(|pool| &self.snapshot.pools[pool]);
+        let rule = match entry {
+            Some(entry) => entry.spec.budget.as_ref().unwrap_or(&rules.per_pool),
+            None => &rules.per_cluster,
+        };
+        let removed = self.memory.ledger.removed.iter().filter(|gone| gone.at > self.now - rule.window);
+        let own = removed.filter(|gone| entry.is_none_or(|entry| gone.pool == entry.name));
+        // What is spent by this plan is spent now.
+        let first = own.map(|gone| gone.at).min().unwrap_or(self.now);
+        (rule.share > Share::default()).then_some(first + rule.window)
     }
 
     /// Lets a node go, or says why it stays.
