@@ -138,7 +138,7 @@ note: 1 of the ClusterPolicy's guarantees read, but not acted upon yet
 
 "#]]);
     let pool = "../../docs/reference/examples/vm-pool.yaml";
-    let spot = std::fs::read_to_string(pool).unwrap().replace("price:", "price:\n    spot: true");
+    let spot = std::fs::read_to_string(pool).unwrap().replace("price: {", "price: {spot: true, ");
     let told = ballast(&["plan", "-f", CLUSTER, "-f", "-", "-o", "name"]).stdin(spot).assert().code(2);
     told.stderr_eq(str![[r#"
 note: 1 of the VmPools' price.spot read, but not acted upon yet
@@ -353,6 +353,10 @@ Cannot be served:
   SUBJECT       WHERE               WHAT BINDS
   pod ml/huge   new node of plain   a new node of this pool would not do: too few free GPUs
   pod ml/huge   1 node there        too few free GPUs
+
+Weighed:
+  WHAT                VERDICT
+  pod ml/b on plain   taken: 1 node for 1 pod, 0.40 per hour, 62.5% unused
 
 1 to start, 1 pod waiting, 1 pod that cannot be served, looks again in 1m
 
