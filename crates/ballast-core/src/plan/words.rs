@@ -135,7 +135,9 @@ impl SkipReason {
                     Strategy::LeastWaste => "least waste",
                     Strategy::Priority => "priority",
                 };
-                format!("would do with a node for {offer}, but {chosen} serves better by {rule}, with one for {better}")
+                format!(
+                    "would do with a node for {offer}, but {chosen} serves better by {rule}, with one for {better}"
+                )
             }
             Self::NothingToStart => {
                 "nothing is stopped that could be started, and the pool may not create".to_owned()
@@ -253,7 +255,10 @@ impl Words for Waiting {
             WaitingOn::Completion { pods } => {
                 format!("{} still at work, which runs to its end", plural(*pods, "pod"))
             }
-            WaitingOn::SchedulingGate => self.on.cause(),
+            WaitingOn::Preemption { count, node } => {
+                format!("the scheduler makes room for {count} by preemption, on {node} first")
+            }
+            WaitingOn::SchedulingGate | WaitingOn::VolumeBinding { .. } => self.on.cause(),
         }
     }
 }
@@ -273,9 +278,7 @@ impl WaitingOn {
             Self::VolumeBinding { claim } => {
                 format!("claim {claim} is not bound, and the scheduler waits until somebody binds it")
             }
-            Self::Preemption { count, node } => {
-                format!("the scheduler makes room for {count} by preemption, on {node} first")
-            }
+            Self::Preemption { .. } => "the scheduler makes room for it by preemption".to_owned(),
         }
     }
 }
