@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What later scalers will give, by enum.
-const LATER: [(&str, &[&str]); 6] = [
+const LATER: [(&str, &[&str]); 5] = [
     // Elastic jobs, metrics, Ray, Spark: sizes of workloads.
     (
         "ActionCode",
@@ -26,7 +26,6 @@ const LATER: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Limit", &["WorkloadMax", "WorkloadMin", "MaxLoad", "Rate", "Quota", "Granted"]),
-    ("Subject", &["Workload"]),
     (
         "HoldReason",
         &[
