@@ -51,8 +51,8 @@ const RETRY_FIRST: Duration = Duration::from_millis(500);
 const RETRY_LONGEST: Duration = Duration::from_secs(30);
 /// How long after a list that was shorter than what was known the next look is, at first; whether it is believed the core says.
 const SECOND_LOOK: Duration = Duration::from_secs(2);
-/// Looks after which they are no longer further apart.
-const LOOKS_DOUBLED: u32 = 4;
+/// Looks of that kind before it watches all the same: where objects dwindle, each list is shorter than the last.
+const LOOKS_AGAIN: u32 = 3;
 /// Changes that are told together at most.
 const TOGETHER_MAX: usize = 1000;
 
@@ -164,8 +164,8 @@ impl Watch {
         let is_shorter = objects.len() < std::mem::replace(&mut self.handed_on, objects.len());
         self.proven = asked;
         self.tell(Ok(Body::Listed(objects))).await?;
-        if is_shorter {
-            let wait = SECOND_LOOK * (1 << self.looks.min(LOOKS_DOUBLED));
+        if is_shorter && self.looks < LOOKS_AGAIN {
+            let wait = SECOND_LOOK * (1 << self.looks);
             self.looks += 1;
             sleep(wait).await;
             return Ok(());

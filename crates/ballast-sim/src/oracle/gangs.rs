@@ -30,7 +30,7 @@ impl Oracle {
             rising.for_each(|machine| layout.open(world.machines[machine as usize].kind));
             kinds.iter().for_each(|&kind| layout.open(kind));
             taken_back(world, plan).for_each(|machine| layout.add(machine));
-            self.still_to_come(world).for_each(|kind| layout.open(kind));
+            self.still_to_come().for_each(|kind| layout.open(kind));
             // It comes with the cordon that it was stopped with, which the launch takes away at its end.
             let named = self.promised.keys().filter_map(|name| world.by_name.get(name).copied());
             named
@@ -43,12 +43,16 @@ impl Oracle {
     }
 
     /// The kinds of the machines that plans launched and that their clouds were not asked for yet, or have not begun.
-    pub(super) fn still_to_come<'a>(&'a self, world: &'a World) -> impl Iterator<Item = u32> + 'a {
-        let launched = self.promised.iter().filter(|(name, _)| {
-            let machine = world.by_name.get(*name).map(|&machine| &world.machines[machine as usize]);
-            machine.is_none_or(|machine| !machine.power.counts())
-        });
-        launched.map(|(_, promised)| promised.kind)
+    pub(super) fn still_to_come(&self) -> impl Iterator<Item = u32> {
+        self.promised.values().filter(|promised| !promised.came).map(|promised| promised.kind)
+    }
+
+    /// Notes what has come of all that was launched: what is stopped after it came does not come any more.
+    pub(super) fn note_arrivals(&mut self, world: &World) {
+        for (name, promised) in self.promised.iter_mut().filter(|(_, promised)| !promised.came) {
+            let machine = world.by_name.get(name).map(|&machine| &world.machines[machine as usize]);
+            promised.came = machine.is_some_and(|machine| machine.power.counts());
+        }
     }
 
     /// Remembers what is launched, and for which gangs.
@@ -75,7 +79,7 @@ impl Oracle {
                     *since = world.now;
                 }
             }
-            let promised = Promised { gang, kind, identity: identity.clone(), since: world.now };
+            let promised = Promised { gang, kind, identity: identity.clone(), since: world.now, came: false };
             self.promised.insert(target.name.clone(), promised);
         }
     }

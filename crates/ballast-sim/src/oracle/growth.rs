@@ -1,6 +1,6 @@
 //! Checks on what is added: limits, and one launch for one need.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ballast_core::kube::Name;
 use ballast_core::plan::{Action, ActionKind, Plan};
@@ -106,8 +106,9 @@ impl Oracle {
         let mut smallest = kinds.to_vec();
         smallest.sort_by_key(|&kind| (world.kinds[kind as usize].room[Resources::CPU], kind));
         smallest.dedup();
-        // A cheap machine may be launched for what would also fit beside something that needs a dear one.
-        let mixed = smallest.len() - 1;
+        // A cheap machine may be launched for what would also fit beside something that needs a dear one of another pool.
+        let pools: BTreeSet<u32> = kinds.iter().map(|&kind| world.kinds[kind as usize].pool).collect();
+        let mixed = usize::from(pools.len() > 1);
         let is_enough = |machines: usize| kinds.len() <= LOOSENESS * machines + mixed + by_rule;
         let (mut layout, mut alone) = (Layout::new(world), 0);
         for pod in waiting {

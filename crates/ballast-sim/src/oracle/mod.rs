@@ -76,6 +76,8 @@ struct Promised {
     kind: u32,
     /// The provider's identity, or the token that it is made with.
     identity: Name,
+    /// Its cloud has begun with it.
+    came: bool,
 }
 
 /// What the oracle knows of a pool.
@@ -204,6 +206,7 @@ impl Oracle {
 
     /// Everything at one instant has happened.
     pub(crate) fn step(&mut self, world: &World) {
+        self.note_arrivals(world);
         let waiting: i64 = world.meter.waiting.iter().map(|&waiting| i64::from(waiting)).sum();
         while self.recent.front().is_some_and(|(at, _)| world.now.since(*at) > DECIDED_WITHIN) {
             self.recent.pop_front();

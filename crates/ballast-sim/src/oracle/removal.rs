@@ -129,7 +129,7 @@ impl Oracle {
         };
         let (in_pool, in_all) = (within(own.window, Some(pool)), within(all.window, None));
         let base = |pool: u32| {
-            let to_come = self.still_to_come(world).filter(|&kind| world.kinds[kind as usize].pool == pool);
+            let to_come = self.still_to_come().filter(|&kind| world.kinds[kind as usize].pool == pool);
             staying(world, watch, pool) + to_come.count() as u64
         };
         // The one that goes is still among those that stay.
