@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use ballast_core::engine::{Engine, Outcome};
 use ballast_core::record::Body;
 use ballast_core::units::Time;
+use ballast_e2e::cloud::Cloud;
 use ballast_e2e::cluster::{Cluster, Kwok};
 use ballast_live::kubernetes::crd::{KINDS, Kind};
 use ballast_live::kubernetes::{LeaseTimes, Place};
@@ -66,7 +67,9 @@ pub(crate) fn measure() -> Result<Vec<Row>> {
     ballast_live::install_crypto();
     let cluster = Cluster::start()?;
     let _kwok = Kwok::start(&cluster)?;
-    prepare(&cluster)?;
+    // A pool whose machines nobody can list does not grow.
+    let cloud = Cloud::start(&cluster, "4")?;
+    prepare(&cluster, cloud.address())?;
     let runtime = Runtime::new().context("cannot start a runtime")?;
     let place = Place { kubeconfig: Some(cluster.kubeconfig("admin")), context: None };
     let (told, events) = mpsc::channel();
@@ -104,24 +107,27 @@ fn options() -> Options {
 }
 
 /// A policy, and a pool that every pod needs a machine of.
-fn prepare(cluster: &Cluster) -> Result<()> {
+fn prepare(cluster: &Cluster, cloud: &str) -> Result<()> {
     let kinds: Vec<Value> = KINDS.iter().map(Kind::definition).collect();
     cluster.apply(&json!({"apiVersion": "v1", "kind": "List", "items": kinds}).to_string())?;
     cluster.wait("the kinds of ours", |cluster| Ok(cluster.kubectl(&["get", "vmpools"])?.success))?;
-    cluster.apply(
-        "{apiVersion: ballast.dev/v1alpha1, kind: ClusterPolicy, metadata: {name: cluster}, spec: {mode: Observe}}
+    cluster.apply(&format!(
+        "apiVersion: ballast.dev/v1alpha1
+kind: ClusterPolicy
+metadata: {{name: cluster}}
+spec: {{mode: Observe, allowedHosts: ['{cloud}']}}
 ---
 apiVersion: ballast.dev/v1alpha1
 kind: VmPool
-metadata: {name: workers}
+metadata: {{name: workers}}
 spec:
-  provider: {kind: External, settings: {endpoint: 'http://127.0.0.1:1'}}
-  members: {namePrefix: workers-}
-  template: {allocatable: {cpu: '4', memory: 16Gi, pods: '110'}}
+  provider: {{kind: External, settings: {{endpoint: 'http://{cloud}'}}}}
+  members: {{namePrefix: workers-}}
+  template: {{allocatable: {{cpu: '4', memory: 16Gi, pods: '110'}}}}
   max: 1000
-  price: {perHour: 1}
+  price: {{perHour: 1}}
 ",
-    )
+    ))
 }
 
 async fn make(client: &Client, number: usize) -> Result<()> {
