@@ -97,22 +97,26 @@ warning: spec.template.allocatable.memory: a new node would have 32Gi of memory,
 }
 
 #[test]
+fn a_policy_by_a_name_that_no_cluster_takes_is_doubted() {
+    let renamed = cluster().replacen("name: cluster", "name: default", 1);
+    ballast(&["check", "-"]).stdin(renamed).assert().success().stderr_eq(str![[r#"
+warning: metadata.name: a cluster would refuse the name `default`
+ --> -:4:18
+  |
+4 | metadata: {name: default}
+  |                  ^^^^^^^
+  = help: its one ClusterPolicy is named `cluster`
+
+
+"#]]);
+}
+
+#[test]
 fn headroom_that_is_not_there_says_why() {
     let short = cluster().replace("  max: 4", "  max: 2\n  headroom: [{requests: {cpu: 8}, count: 3}]");
     let told = ballast(&["plan", "-f", "-"]).stdin(short).assert().code(2);
     told.stdout_eq(str![[r#"
-ACTION   TARGET    POOL    REASON
-start    plain-1   plain   room is missing for 1 pending pod
-
-Waiting:
-  SUBJECT    WAITS FOR
-  pod ml/b   fits on nodes of plain that this plan starts
-
-Cannot be served:
-  SUBJECT       WHERE               WHAT BINDS
-  pod ml/huge   new node of plain   a new node of this pool would not do: too few free GPUs
-  pod ml/huge   1 node there        too few free GPUs
-
+...
 Headroom that is not there:
   POOL    WHAT BINDS
   plain   the pool's max is reached; raise it to let this pool serve

@@ -1,10 +1,13 @@
 //! A bridge of the kubelet's own, to which the network namespaces of its pods are tied; gone with this value.
 //!
-//! The kernel takes a name once, so the name of the bridge is also the lock on its subnet: kubelets of tests that run at the same
-//! time never meet. A bridge whose owner was killed is cleared away by the next that comes upon it.
+//! Who holds the number of a bridge has its name and its subnet to itself: kubelets of tests that run at the same time never meet.
+//! The hold is a socket in the very network namespace that the bridge is in, and the kernel lets go of it when its owner dies,
+//! however that comes about; so whoever holds a number may clear away a bridge that a killed one left.
 
 use std::io::Write;
 use std::net::Ipv4Addr;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -21,6 +24,8 @@ const SUBNETS: [u8; 2] = [10, 231];
 pub(super) struct Bridge {
     name: String,
     addresses: Addresses,
+    /// Let go of after the bridge is gone.
+    _hold: UnixListener,
 }
 
 impl Bridge {
@@ -32,15 +37,13 @@ impl Bridge {
     pub(super) fn make() -> Result<Self> {
         for number in 0..=u8::MAX {
             let name = format!("{NAME}{number}");
-            clear_if_abandoned(&name);
-            let link = Path::new("/sys/class/net").join(&name);
-            let made = ip(&[], &format!("link add {name} address {} type bridge", mac(gateway(number))));
-            match made {
-                Ok(()) => {}
-                Err(_) if link.exists() => continue,
-                Err(error) => return Err(error),
+            let Some(hold) = hold(&name) else { continue };
+            if Path::new("/sys/class/net").join(&name).exists() {
+                clear(&name);
             }
-            let bridge = Self { name, addresses: Addresses::new([SUBNETS[0], SUBNETS[1], number]) };
+            ip(&[], &format!("link add {name} address {} type bridge", mac(gateway(number))))?;
+            let addresses = Addresses::new([SUBNETS[0], SUBNETS[1], number]);
+            let bridge = Self { name, addresses, _hold: hold };
             bridge.set_up()?;
             return Ok(bridge);
         }
@@ -74,15 +77,8 @@ impl Bridge {
     }
 
     fn set_up(&self) -> Result<()> {
-        let Self { name, addresses } = self;
-        let owner = std::process::id();
-        ip(
-            &[],
-            &format!(
-                "link set {name} alias {owner}\naddr add {}/24 dev {name}\nlink set {name} up\n",
-                addresses.gateway()
-            ),
-        )
+        let Self { name, addresses, .. } = self;
+        ip(&[], &format!("addr add {}/24 dev {name}\nlink set {name} up\n", addresses.gateway()))
     }
 }
 
@@ -92,14 +88,10 @@ impl Drop for Bridge {
     }
 }
 
-/// A bridge whose owner is no more, or was another before the machine started anew, is nobody's.
-fn clear_if_abandoned(name: &str) {
-    let alias = std::fs::read_to_string(format!("/sys/class/net/{name}/ifalias")).unwrap_or_default();
-    let owner = alias.trim();
-    // One without an owner was made this moment.
-    if !owner.is_empty() && !Path::new("/proc").join(owner).exists() {
-        clear(name);
-    }
+/// The hold on the bridge of a name; none where somebody else has it.
+fn hold(name: &str) -> Option<UnixListener> {
+    let address = SocketAddr::from_abstract_name(format!("{name}.kubelet")).ok()?;
+    UnixListener::bind_addr(&address).ok()
 }
 
 fn clear(name: &str) {
@@ -107,7 +99,7 @@ fn clear(name: &str) {
     let mut removals: String =
         links.map(|link| format!("link del {}\n", link.file_name().to_string_lossy())).collect();
     removals.push_str(&format!("link del {name}\n"));
-    // What another has cleared already is cleared.
+    // What the kernel has cleared already is cleared.
     let _ = ip(&[], &removals);
 }
 

@@ -45,7 +45,7 @@ use kube::{Api, Client, ResourceExt};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::{oneshot, watch};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{self, JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::cluster::Cluster;
@@ -179,6 +179,7 @@ async fn serve(shared: Arc<Shared>, mut stopped: oneshot::Receiver<()>) {
     let mut nodes = mirror::follow::<Node>(Api::all(shared.client.clone()));
     let beats = tokio::spawn(node::keep(shared.client.clone(), nodes.clone(), shared.network.gateway()));
     let mut lives = JoinSet::new();
+    let mut living: BTreeMap<task::Id, String> = BTreeMap::new();
     let mut told: BTreeMap<String, watch::Sender<Arc<Pod>>> = BTreeMap::new();
     loop {
         let ours = ours(&pods.borrow_and_update(), &nodes.borrow_and_update());
@@ -190,17 +191,20 @@ async fn serve(shared: Arc<Shared>, mut stopped: oneshot::Receiver<()>) {
             if let Some(changes) = told.get(&uid) {
                 let is_new = changes.borrow().resource_version() != pod.resource_version();
                 is_new.then(|| changes.send_replace(pod));
-            } else {
+            } else if !living.values().any(|living| *living == uid) {
+                // One whose node went and came again begins anew when all of its former life is cleared away.
                 let (changes, heard) = watch::channel(pod);
-                told.insert(uid, changes);
-                lives.spawn(pod::live(shared.clone(), heard));
+                told.insert(uid.clone(), changes);
+                living.insert(lives.spawn(pod::live(shared.clone(), heard)).id(), uid);
             }
         }
         tokio::select! {
             _ = pods.changed() => {}
             _ = nodes.changed() => {}
-            // One that is over is not kept in mind.
-            Some(_) = lives.join_next() => {}
+            Some(ended) = lives.join_next_with_id() => {
+                let id = ended.map_or_else(|panicked| panicked.id(), |(id, ())| id);
+                living.remove(&id);
+            }
             _ = &mut stopped => break,
         }
     }

@@ -36,17 +36,13 @@ impl Process {
     /// When it ends before that: what it complained of.
     pub(super) async fn start(within: &[String], command: &[String], log: &Path) -> Result<Self> {
         let log = File::options().create(true).append(true).open(log).context("cannot open a log")?;
-        let mut supervisor = dying_with_us()
+        let mut supervisor = dying_with_us();
+        supervisor
             .args(within)
             .args(["sh", "-c", SUPERVISE, "supervise"])
             .args(["setpriv", "--pdeathsig=KILL", "setsid"])
-            .args(command)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .context("cannot run setpriv: install the package `util-linux`")?;
+            .args(command);
+        let mut supervisor = heard(supervisor)?;
         let mut says = BufReader::new(supervisor.stdout.take().context("was piped")?);
         let mut line = String::new();
         says.read_line(&mut line).await.context("cannot read what a supervisor says")?;
@@ -122,6 +118,17 @@ pub(super) fn dying_with_us() -> Command {
     let mut command = Command::new("setpriv");
     command.arg("--pdeathsig=KILL");
     command
+}
+
+/// Starts a command that listens to nobody and is listened to, and that goes when it is dropped.
+pub(super) fn heard(mut command: Command) -> Result<Child> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .context("cannot run setpriv: install the package `util-linux`")
 }
 
 /// What a process said before it ended.

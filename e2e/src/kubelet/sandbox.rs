@@ -2,7 +2,6 @@
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -138,17 +137,13 @@ impl Sandbox {
 }
 
 async fn hold(folder: &Path, host_name: &str) -> Result<Child> {
-    let mut holder = process::dying_with_us()
+    let mut holder = process::dying_with_us();
+    holder
         .args(["unshare", "--net", "--uts", "--ipc", "--mount", "--propagation=private", "--"])
         .args(["sh", "-c", SANDBOX, "sandbox"])
         .arg(folder)
-        .arg(host_name)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .context("cannot run setpriv: install the package `util-linux`")?;
+        .arg(host_name);
+    let mut holder = process::heard(holder)?;
     let mut told = BufReader::new(holder.stdout.take().context("was piped")?).lines();
     match told.next_line().await.context("cannot read what a sandbox says")? {
         Some(line) if line == "ready" => Ok(holder),

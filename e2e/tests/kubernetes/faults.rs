@@ -84,11 +84,7 @@ fn f_k10_a_kind_that_is_forbidden_mid_run_holds_what_depends_on_it_until_it_is_a
 
 #[test]
 fn f_k11_what_admission_refuses_is_given_up_and_nothing_goes() -> Result<()> {
-    let stage = Stage::set()?;
-    stage.cluster.apply(&stage.policies("Enforce"))?;
-    let ballast = stage.ballast("one")?;
-    stage.deployment("web", 2, "2")?;
-    stage.settles("web", 2, 1, &ballast)?;
+    let (stage, ballast) = Stage::at_work(1)?;
     stage.cluster.apply(NO_CORDON)?;
     stage.deployment("web", 0, "2")?;
     says(&stage, &ballast, "stays: ")?;
@@ -157,11 +153,7 @@ fn f_k14_a_node_that_is_deleted_below_its_machine_costs_nothing_else() -> Result
 
 #[test]
 fn f_k14_a_node_that_flaps_is_not_taken_for_an_empty_one() -> Result<()> {
-    let stage = Stage::set()?;
-    stage.cluster.apply(&stage.policies("Enforce"))?;
-    let ballast = stage.ballast("one")?;
-    stage.deployment("web", 2, "2")?;
-    stage.settles("web", 2, 1, &ballast)?;
+    let (stage, ballast) = Stage::at_work(1)?;
     let nodes = stage.cluster.get(&["nodes", "-o", "name"])?;
     // kwok makes it ready again each time.
     let unready =

@@ -53,11 +53,7 @@ fn two_policies_or_pools_that_share_nodes_do_not_come_to_be() -> Result<()> {
 
 #[test]
 fn what_a_person_cordoned_stays_and_stays_cordoned() -> Result<()> {
-    let stage = Stage::set()?;
-    stage.cluster.apply(&stage.policies("Enforce"))?;
-    let ballast = stage.ballast("one")?;
-    stage.deployment("web", 4, "2")?;
-    stage.settles("web", 4, 2, &ballast)?;
+    let (stage, ballast) = Stage::at_work(2)?;
     let nodes = stage.cluster.get(&["nodes", "-o", "name"])?;
     let node = nodes.lines().next().unwrap_or_default();
     ensure!(stage.cluster.kubectl(&["cordon", node])?.success, "cannot cordon {node}");

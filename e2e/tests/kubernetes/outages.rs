@@ -7,11 +7,7 @@ use crate::stage::Stage;
 
 #[test]
 fn an_api_server_and_an_etcd_that_restart_cost_no_machine_in_use() -> Result<()> {
-    let mut stage = Stage::set()?;
-    stage.cluster.apply(&stage.policies("Enforce"))?;
-    let ballast = stage.ballast("one")?;
-    stage.deployment("web", 4, "2")?;
-    stage.settles("web", 4, 2, &ballast)?;
+    let (mut stage, ballast) = Stage::at_work(2)?;
     stage.cluster.restart_apiserver()?;
     stage.settles("web", 4, 2, &ballast)?;
     stage.cluster.restart_etcd()?;

@@ -15,6 +15,10 @@ struct Desk {
     kubernetes: Kubernetes,
 }
 
+/// What the API says of a write to a version that is not the newest.
+const MET_ANOTHER: &str = "the object has been modified";
+const TRIES: usize = 20;
+
 impl Desk {
     fn open() -> Result<Self> {
         let cluster = Cluster::start()?;
@@ -31,8 +35,13 @@ impl Desk {
         Ok(Self { cluster, _kwok: kwok, runtime, kubernetes })
     }
 
+    /// Sends a request; again where it met a heartbeat of the node or another write of its controllers, as procedures do.
     fn send(&self, request: &Request) -> Reply {
-        self.runtime.block_on(self.kubernetes.send(request)).reply(|node| node.is_ready())
+        let send = || self.runtime.block_on(self.kubernetes.send(request)).reply(|node| node.is_ready());
+        let met_another =
+            |reply: &Reply| matches!(reply, Reply::Failed(error) if error.message.contains(MET_ANOTHER));
+        let mut replies = std::iter::repeat_with(send).take(TRIES).skip_while(met_another);
+        replies.next().unwrap_or_else(|| panic!("{TRIES} times in a row somebody else wrote: {request:?}"))
     }
 
     fn uid(&self, kind: &str, name: &str) -> Result<String> {

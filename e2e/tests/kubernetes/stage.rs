@@ -21,7 +21,17 @@ impl Stage {
         Ok(stage)
     }
 
-    /// The same, where nobody has told the API of our kinds yet.
+    /// The same with a Ballast that acts, and as many pods of two cores as fill some machines.
+    pub(crate) fn at_work(machines: u32) -> Result<(Self, Daemon)> {
+        let stage = Self::set()?;
+        stage.cluster.apply(&stage.policies("Enforce"))?;
+        let ballast = stage.ballast("one")?;
+        stage.deployment("web", 2 * machines, "2")?;
+        stage.settles("web", 2 * machines as usize, machines as usize, &ballast)?;
+        Ok((stage, ballast))
+    }
+
+    /// A cluster where nobody has told the API of our kinds yet.
     pub(crate) fn without_kinds() -> Result<Self> {
         let cluster = Cluster::start()?;
         let kwok = Kwok::start(&cluster)?;

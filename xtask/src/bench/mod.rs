@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::evidence::{self, Stamp};
 use crate::table;
 use row::Row;
+use runner::Measured;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -40,22 +41,24 @@ struct Evidence<'a> {
     rows: &'a [Row],
 }
 
-/// The verb: false when a bar is missed. The rows are printed and written in any case.
+/// The verb: false when a bar is missed or something could not be measured. The rows are printed and written in any case; only
+/// whole runs are kept.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    let rows = runner::run(&args.cases)?;
+    let Measured { rows, failures } = runner::run(&args.cases)?;
     println!("{}", lay_out(&rows));
     if let Some(file) = &args.json {
         let text = serde_json::to_string_pretty(&rows)? + "\n";
         std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    if args.keep {
+    failures.iter().for_each(|failure| eprintln!("error: {failure:#}\n"));
+    if args.keep && failures.is_empty() {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         evidence::write("bench.json", &Evidence { stamp: Stamp::now()?, processors, rows: &rows })?;
     }
     let missed = rows.iter().filter(|row| row.holds == Some(false)).count();
     let held = rows.iter().filter(|row| row.holds == Some(true)).count();
     println!("{held} bars hold, {missed} are missed, {} rows have none", rows.len() - held - missed);
-    Ok(missed == 0)
+    Ok(missed == 0 && failures.is_empty())
 }
 
 fn lay_out(rows: &[Row]) -> String {

@@ -94,7 +94,7 @@ impl Across {
         self.found.extend(found.0.into_iter().map(|finding| (spot, finding, other)));
     }
 
-    /// Complains of a second ClusterPolicy; returns the first.
+    /// Complains of a second ClusterPolicy, and of a name that no cluster takes; returns the first.
     fn policies<'d>(&mut self, documents: &'d Documents) -> Option<&'d ClusterPolicySpec> {
         let placed = documents.objects.iter().zip(self.objects.clone());
         let policies: Vec<_> = placed
@@ -109,6 +109,15 @@ impl Across {
             let message = format!("a second ClusterPolicy, `{}`: a cluster has one", policy.name);
             self.clash(*spot, Some(policies[0].1), |found| {
                 found.conflict(Path::default().key("kind"), message);
+            });
+        }
+        if let Some((policy, spot)) =
+            policies.first().filter(|(policy, _)| &*policy.name != ClusterPolicySpec::NAME)
+        {
+            let message = format!("a cluster would refuse the name `{}`", policy.name);
+            let help = format!("its one ClusterPolicy is named `{}`", ClusterPolicySpec::NAME);
+            self.clash(*spot, None, |found| {
+                found.doubt(Path::default().key("metadata").key("name"), message).help(help);
             });
         }
         policies.first().map(|(policy, _)| &policy.spec)

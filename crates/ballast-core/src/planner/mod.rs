@@ -11,7 +11,7 @@ mod tests;
 use crate::grant::{Bins, Scratch as Bench, Terms, elastic};
 use crate::memory::{History, Memory};
 use crate::plan::{Hold, HoldReason, Plan, Report, Shared, Step, Subject};
-use crate::scalers::nodes::{Removals, Weighing, displaceable, holds_after, keep_room, still_to_leave};
+use crate::scalers::nodes::{Removals, Weighing, displaceable, holds_with, keep_room, still_to_leave};
 use crate::snapshot::Snapshot;
 use crate::units::{Span, Time};
 use crate::wish::ElasticWish;
@@ -84,10 +84,12 @@ pub fn plan_with(
     let nodeless = actions::nodeless(snapshot, memory, now);
     let releases = actions::releases(snapshot, &nodeless, &gates.held_pools, now);
     let elastic_grants = elastic::serve(&mut bins, &elastic);
+    // A gang for which something is launched once more is not given up by the same plan.
+    let gangs = holds_with(snapshot, memory, &wishes, &said.launches, now);
     // What is not weighed is not seen to be idle: its time begins anew, so that nothing goes all at once after an outage. What
     // was not looked at may need any node.
     let mut removals = match gates.removals && bins.trial.steps_left > 0 {
-        true => Weighing::new(&mut bins, &mut rooms, memory, now, &wishes, &gates.held_pools).run(),
+        true => Weighing::new(&mut bins, &mut rooms, memory, now, &gangs, &gates.held_pools).run(),
         false => Removals::default(),
     };
     let stops = actions::stops(snapshot, &removals, now);
@@ -115,7 +117,7 @@ pub fn plan_with(
     };
     let history = History {
         idle_since: removals.idle_since,
-        gangs: holds_after(snapshot, memory, &wishes, &plan.actions, now),
+        gangs,
         ..memory.history.without_nodes()
     };
     if is_simple && bins.trial.steps_left > 0 {

@@ -202,6 +202,11 @@ pub struct Yield {
     pub reserve: Share,
 }
 
+impl ClusterPolicySpec {
+    /// The name of the one ClusterPolicy of a cluster.
+    pub const NAME: &str = "cluster";
+}
+
 impl Default for ClusterPolicySpec {
     fn default() -> Self {
         Self {

@@ -3,6 +3,7 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
+    clippy::print_stderr,
     clippy::print_stdout,
     reason = "it tells the time of what is measured and prints"
 )]

@@ -56,6 +56,10 @@ fn rows(case: &'static str, bar: f64, times: usize, until: &str) -> Vec<Row> {
         })
         .collect();
     let (score, _) = &runs[0];
+    score
+        .breaches
+        .iter()
+        .for_each(|breach| eprintln!("{case}: {} at {}: {}", breach.promise, breach.at, breach.message));
     let told = |metric: &'static str, unit: &'static str, figure: &str| {
         Row::measured(case, metric, unit, vec![score.get(figure).unwrap_or(f64::NAN)])
     };

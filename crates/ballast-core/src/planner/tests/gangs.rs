@@ -44,8 +44,8 @@ fn the_growth_budget_counts_a_gang_whole() {
     assert!(plan.report.infeasible.is_empty());
 }
 
-#[test]
-fn what_was_launched_for_a_gang_is_kept_for_it_and_given_back_at_its_deadline() {
+/// Three machines were launched for a gang, and two of them came: with their names, and how long they are kept for it.
+fn a_gang_that_lacks_its_third() -> (Cluster, Vec<String>, Span) {
     let mut cluster = Cluster::new();
     let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
     pool.scale_down.cool_down = Span::ZERO;
@@ -53,10 +53,21 @@ fn what_was_launched_for_a_gang_is_kept_for_it_and_given_back_at_its_deadline() 
     a_waiting_gang(&mut cluster, 3);
     let plan = checked(&mut cluster);
     let nodes: Vec<String> = plan.actions.iter().map(|action| action.target.name.to_string()).collect();
-    // Two of the three come up; the third finds no machine, and none will be had for long.
     nodes[..2].iter().for_each(|name| _ = cluster.node(name, "cpu"));
+    (cluster, nodes, deadline)
+}
+
+/// The cloud says that it has none.
+fn no_machine(cluster: &mut Cluster) {
     let key = crate::memory::BackOffKey { pool: "cpu".into(), ..Default::default() };
     cluster.memory.ledger.note_failure(key, ErrorClass::StockOut, cluster.now);
+}
+
+#[test]
+fn what_was_launched_for_a_gang_is_kept_for_it_and_given_back_at_its_deadline() {
+    let (mut cluster, nodes, deadline) = a_gang_that_lacks_its_third();
+    // None will be had for long.
+    no_machine(&mut cluster);
     cluster.memory.ledger.back_off[0].until = crate::units::Time::FAR_FUTURE;
     let launched = cluster.now;
     cluster.now = launched + deadline - Span::from_secs(1);
@@ -72,14 +83,7 @@ fn what_was_launched_for_a_gang_is_kept_for_it_and_given_back_at_its_deadline() 
 
 #[test]
 fn a_gang_that_can_be_completed_after_all_keeps_what_came_for_it() {
-    let mut cluster = Cluster::new();
-    let pool = cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
-    pool.scale_down.cool_down = Span::ZERO;
-    let deadline = pool.times.gang_deadline;
-    a_waiting_gang(&mut cluster, 3);
-    let plan = checked(&mut cluster);
-    let nodes: Vec<String> = plan.actions.iter().map(|action| action.target.name.to_string()).collect();
-    nodes[..2].iter().for_each(|name| _ = cluster.node(name, "cpu"));
+    let (mut cluster, nodes, deadline) = a_gang_that_lacks_its_third();
     cluster.now += deadline;
     let plan = checked(&mut cluster);
     assert_eq!(plan.actions.len(), 1, "the third is launched anew: {:?}", plan.actions);
@@ -87,10 +91,24 @@ fn a_gang_that_can_be_completed_after_all_keeps_what_came_for_it() {
     // That one fails too: what there is is kept for as long as before.
     let again = cluster.now;
     cluster.now += Span::from_secs(1);
-    let key = crate::memory::BackOffKey { pool: "cpu".into(), ..Default::default() };
-    cluster.memory.ledger.note_failure(key, ErrorClass::StockOut, cluster.now);
+    no_machine(&mut cluster);
     let plan = checked(&mut cluster);
     let held = UnsafeToRemove::HeldForGang { gang: "default/train".into(), until: again + deadline };
+    assert_eq!(kept(&plan, &nodes[0]), Some(held));
+}
+
+#[test]
+fn no_plan_gives_up_a_gang_that_it_launches_for() {
+    let (mut cluster, nodes, deadline) = a_gang_that_lacks_its_third();
+    cluster.pools.get_mut("cpu").expect("it is there").scale_down.wait_for_completion = true;
+    // Somebody else has come upon the first, and no member fits beside it.
+    let other = cluster.running("other", &nodes[0], &[("cpu", "1500m")]);
+    other.metadata.owner_references[0].kind = "Job".into();
+    cluster.now += deadline;
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "cpu"), 2);
+    assert_eq!(plan.actions.len(), 2, "{:?}", plan.actions);
+    let held = UnsafeToRemove::HeldForGang { gang: "default/train".into(), until: cluster.now + deadline };
     assert_eq!(kept(&plan, &nodes[0]), Some(held));
 }
 

@@ -27,19 +27,26 @@ impl Hold<'_> {
     }
 }
 
-/// Nodes that are kept for gangs which still wait, by the name of their machine.
-pub(super) fn holds<'a>(memory: &'a Memory, wishes: &NodeWishes) -> BTreeMap<&'a Name, Hold<'a>> {
-    let waiting = memory.history.gangs.iter().filter(|(gang, _)| wishes.waiting_gangs.contains(*gang));
-    let each = waiting.flat_map(|(gang, hold)| hold.nodes.iter().map(move |node| (node, gang, hold.since)));
-    each.map(|(node, gang, since)| (node, Hold { gang, since })).collect()
+/// Nodes that are kept for gangs, by the name of their machine; one that was launched for several, for the last.
+pub(super) fn holds(gangs: &BTreeMap<Name, GangHold>) -> BTreeMap<&Name, Hold<'_>> {
+    let mut holds: BTreeMap<&Name, Hold<'_>> = BTreeMap::new();
+    for (gang, GangHold { since, nodes }) in gangs {
+        for node in nodes {
+            let hold = holds.entry(node).or_insert(Hold { gang, since: *since });
+            if hold.since < *since {
+                *hold = Hold { gang, since: *since };
+            }
+        }
+    }
+    holds
 }
 
-/// The holds after this plan: those of gangs that still wait, and what is launched for them now.
-pub(crate) fn holds_after(
+/// The holds of this plan: those of gangs that still wait, and what is launched for them now.
+pub(crate) fn holds_with(
     snapshot: &Snapshot,
     memory: &Memory,
     wishes: &NodeWishes,
-    actions: &[Action],
+    launches: &[Action],
     now: Time,
 ) -> BTreeMap<Name, GangHold> {
     let is_there =
@@ -49,7 +56,7 @@ pub(crate) fn holds_after(
         hold.nodes.retain(is_there);
         wishes.waiting_gangs.contains(gang) && !hold.nodes.is_empty()
     });
-    for action in actions.iter().filter(|action| !action.gang.is_empty()) {
+    for action in launches.iter().filter(|action| !action.gang.is_empty()) {
         let new = || GangHold { since: now, nodes: Default::default() };
         let hold = gangs.entry(action.gang.clone()).or_insert_with(new);
         let pool = snapshot.pool_named(&action.target.pool);

@@ -13,7 +13,7 @@ mod wishes;
 
 pub(crate) use census::{StartingNode, is_young, starting_nodes};
 pub use drain::pod_block;
-pub(crate) use holds::holds_after;
+pub(crate) use holds::holds_with;
 pub(crate) use leaving::{keep_room, still_to_leave};
 pub(crate) use removal::{Going, Removals, Weighing, Why, displaceable, must_stay};
 pub(crate) use wishes::{NodeWishes, Preemptions, preemptions};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::grant::{Bins, Room, Rooms};
 use crate::kube::Name;
-use crate::memory::{LaunchKind, Memory};
+use crate::memory::{GangHold, LaunchKind, Memory};
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{Candidate, Hold as PlanHold, HoldReason, Limit, PodBlock, Subject, UnsafeToRemove};
 use crate::policy::{RemovalBudget, StopMode, VmPoolSpec};
@@ -19,7 +19,6 @@ use super::census::is_young;
 use super::drain::pod_block;
 use super::holds::{Hold, holds};
 use super::leaving::{leave, still_to_leave};
-use super::wishes::NodeWishes;
 
 /// No more than this share of a pool or cluster is removed within a window, whatever a document says, unless it lifts the
 /// ceiling by name.
@@ -130,7 +129,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
         rooms: &'a mut Rooms,
         memory: &'a Memory,
         now: Time,
-        wishes: &NodeWishes,
+        gangs: &'a BTreeMap<Name, GangHold>,
         held_pools: &'a [bool],
     ) -> Self
     where
@@ -138,7 +137,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
     {
         let snapshot = bins.snapshot;
         let budgets = Budgets::new(snapshot, memory, rooms, now);
-        let holds = holds(memory, wishes);
+        let holds = holds(gangs);
         let paces = snapshot.pools.iter().map(|pool| Pace::new(pool, memory)).collect();
         let removals = Removals::default();
         let told = BTreeSet::new();

@@ -44,7 +44,7 @@ pub const KINDS: &[Kind] = &[
              has(self.limits.costPerHour))",
             "mode Enforce needs limits.nodes and limits.costPerHour",
         )],
-        only: Some("cluster"),
+        only: Some(ClusterPolicySpec::NAME),
         columns: &[("Mode", "string", ".spec.mode"), CURRENT, DESIRED, LIMITED, READY],
     },
     Kind {

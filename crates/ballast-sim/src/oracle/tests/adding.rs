@@ -6,7 +6,7 @@ fn with_limits(limits: Value) -> Value {
     json!({"policy": {"limits": limits}, "pools": [{"spec": {"min": 4}}]})
 }
 
-fn action(kind: &str, name: &str, more: Value) -> Value {
+pub(super) fn action(kind: &str, name: &str, more: Value) -> Value {
     let mut action = json!({"id": "a1", "kind": kind, "from": "", "to": "", "precondition": {},
         "target": {"kind": "Instance", "name": name, "pool": "p"},
         "reason": {"code": "PendingPods", "message": "", "inputs": [], "limit": null}});
@@ -92,6 +92,28 @@ fn what_is_planned() {
             s.cordon("p-0");
         }),
     ]);
+}
+
+/// Launches of one machine in each of these pools, for six small pods that fit on one.
+fn one_of_each(pools: &[&str]) -> Scene {
+    let more = ["q", "r", "s"].map(|name| {
+        json!({"name": name, "spec": {"provider": {"kind": "Simulated"}, "max": 4, "price": {"perHour": 1},
+            "template": {"allocatable": {"cpu": "8", "memory": "32Gi"}}}})
+    });
+    let mut world = with_pod(json!({"members": 30, "requests": {"cpu": "1"}}));
+    let [q, r, s] = more;
+    merge(&mut world, json!({"pools": [{}, {}, q, r, s]}));
+    let mut scene = Scene::new(world);
+    let launch =
+        |pool: &&str| action("CreateInstance", &format!("{pool}-new"), json!({"target": {"pool": pool}}));
+    scene.plan(pools.iter().map(launch).collect(), json!([]));
+    scene
+}
+
+#[test]
+fn pools_do_not_all_grow_for_the_same_pods() {
+    assert_eq!(one_of_each(&["p", "q"]).broken(), [""; 0], "a cheap one beside a dear one");
+    assert_eq!(one_of_each(&["p", "q", "r", "s"]).broken(), ["I-8"]);
 }
 
 #[test]

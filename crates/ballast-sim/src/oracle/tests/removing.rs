@@ -96,6 +96,27 @@ fn how_much_is_removed() {
 }
 
 #[test]
+fn a_machine_that_came_and_went_is_not_still_to_come() {
+    let share = json!({"share": "34%", "window": "1h"});
+    let mut scene = Scene::new(json!({"policy": {"removal": {"perPool": share, "perCluster": share}},
+        "pools": [{"running": 9, "stopped": 3, "spec": {"max": 12, "min": 12}}, {"running": 0}]}));
+    let launched = ["p-9", "p-10", "p-11"];
+    let starts = launched.map(|name| {
+        super::adding::action("StartInstance", name, json!({"target": {"providerId": scene.id(name)}}))
+    });
+    scene.plan(starts.to_vec(), json!([]));
+    launched.iter().for_each(|name| scene.start(name));
+    scene.pass(600);
+    scene.change(json!({"spec": {"min": 0}}));
+    // Five of twelve are 34 %, rounded up.
+    launched.iter().for_each(|name| scene.remove(name));
+    ["p-0", "p-1"].iter().for_each(|name| scene.cordon(name));
+    assert_eq!(scene.broken(), [""; 0], "{:?}", scene.0.breaches());
+    scene.cordon("p-2");
+    assert_eq!(scene.broken(), ["I-7"], "{:?}", scene.0.breaches());
+}
+
+#[test]
 fn on_what_sight() {
     let fault =
         |kind: &str, view: &str, at: &str| json!({"faults": [{"kind": kind, "at": at, "view": view}]});

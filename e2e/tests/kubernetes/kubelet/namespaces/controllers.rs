@@ -8,6 +8,7 @@ pub(super) const CASES: &[Case] = &[
     ("a Deployment becomes available and scales", deployment),
     ("a Job completes, also where a pod fails first", job),
     ("a node that leaves takes its pods along", node),
+    ("a node that comes again begins its pods anew", node_again),
 ];
 
 fn deployment(plot: &Plot<'_>) -> Result<()> {
@@ -46,5 +47,33 @@ fn node(plot: &Plot<'_>) -> Result<()> {
     plot.kubectl(&["delete", "node", "leaves"])?;
     plot.yard.cluster.wait("the process to be gone", |_| Ok(!runs(&mark)))?;
     ensure!(plot.get("node/n1", "{.status.conditions[?(@.type=='Ready')].status}")? == "True");
+    Ok(())
+}
+
+fn node_again(plot: &Plot<'_>) -> Result<()> {
+    plot.yard.kubelet.register("returns", "1", "1Gi")?;
+    let mark = format!("86402.{}", plot.yard.cluster.address().port());
+    // It is well for as long as its volume is.
+    plot.pod(
+        "p",
+        &format!(
+            "nodeName: returns, volumes: [{{name: v, emptyDir: {{}}}}], containers: [{{name: c, image: none, \
+             command: [sh, -c, 'touch /v/here; echo life; exec sleep {mark}'], volumeMounts: [{{name: v, mountPath: /v}}], \
+             readinessProbe: {{exec: {{command: [test, -e, /v/here]}}, periodSeconds: 1, successThreshold: 3}}}}]"
+        ),
+    )?;
+    plot.wait("pod/p", "condition=Ready")?;
+    let started = "{.status.containerStatuses[0].state.running.startedAt}";
+    let first = plot.get("pod/p", started)?;
+    plot.kubectl(&["delete", "node", "returns"])?;
+    plot.yard.cluster.wait("the process to be gone", |_| Ok(!runs(&mark)))?;
+    plot.yard.kubelet.register("returns", "1", "1Gi")?;
+    plot.yard.cluster.wait("a second life", |_| {
+        let second = plot.get("pod/p", started)?;
+        Ok(!second.is_empty() && second != first)
+    })?;
+    plot.wait("pod/p", "condition=Ready")?;
+    let said = plot.log("p")?;
+    ensure!(said == "life\nlife\n", "{said:?}");
     Ok(())
 }
