@@ -24,7 +24,8 @@ const LONGEST: Duration = Duration::from_secs(5);
 pub(super) async fn keep(life: &Life, mut changes: watch::Receiver<Arc<Pod>>) {
     let mut views = life.view.subscribe();
     let mut before: Option<PodStatus> = None;
-    loop {
+    // A pod that is gone, or whose node is, is not told of any more: how it ended is nobody's to say.
+    while !is_gone(&changes) {
         let view = views.borrow_and_update().clone();
         let pod = changes.borrow_and_update().clone();
         let status =
@@ -38,8 +39,7 @@ pub(super) async fn keep(life: &Life, mut changes: watch::Receiver<Arc<Pod>>) {
         }
         tokio::select! {
             _ = views.changed() => {}
-            // A pod that is gone is not told of any more.
-            changed = changes.changed() => if changed.is_err() { return },
+            _ = changes.changed() => {}
         }
     }
 }
@@ -71,6 +71,11 @@ pub(super) async fn raw_spec(client: &Client, pod: &Pod) -> Value {
 }
 
 async fn write(client: &Client, pod: &Pod, status: &PodStatus, changes: &watch::Receiver<Arc<Pod>>) {
+    let mut status = json!(status);
+    if let Some(addresses) = status["podIPs"].as_array_mut() {
+        // One of a life before this one goes; lists of addresses are otherwise merged.
+        addresses.insert(0, json!({"$patch": "replace"}));
+    }
     let patch = Patch::Strategic(json!({"metadata": {"uid": pod.uid()}, "status": status}));
     loop {
         let (api, params) = (api(client, pod), PatchParams::default());
@@ -86,11 +91,20 @@ fn api(client: &Client, pod: &Pod) -> Api<Pod> {
     Api::namespaced(client.clone(), &pod.namespace().unwrap_or_default())
 }
 
+#[expect(clippy::print_stderr, reason = "a slip of this kubelet is else found by nobody")]
+fn complain(message: &str) {
+    eprintln!("test kubelet: the API does not take what it is told: {message}");
+}
+
 /// Whether nothing would come of asking again: it is done, or the pod is another's or no more.
 fn is_settled<T>(answer: Result<kube::Result<T>, tokio::time::error::Elapsed>) -> bool {
     match answer {
         Ok(Ok(_)) => true,
-        Ok(Err(kube::Error::Api(status))) => matches!(status.code, 404 | 409 | 422),
+        Ok(Err(kube::Error::Api(status))) if status.code == 422 => {
+            complain(&status.message);
+            true
+        }
+        Ok(Err(kube::Error::Api(status))) => matches!(status.code, 404 | 409),
         _ => false,
     }
 }

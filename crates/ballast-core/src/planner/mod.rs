@@ -115,11 +115,7 @@ pub fn plan_with(
         grants: said.grants.clone().and(elastic_grants),
         report,
     };
-    let history = History {
-        idle_since: removals.idle_since,
-        gangs,
-        ..memory.history.without_nodes()
-    };
+    let history = History { idle_since: removals.idle_since, gangs, ..memory.history.without_nodes() };
     if is_simple && bins.trial.steps_left > 0 {
         let changes = snapshot.changes.count();
         scratch.recall = Some(Recall { given, changes, trial: bins.trial, placed, said });
