@@ -5,7 +5,7 @@ pub(crate) const ANNOTATIONS_BYTES_MAX: usize = 256 << 10;
 
 /// Beginnings of the annotations that decisions read. Others may hold anything: `kubectl apply` keeps whole objects there,
 /// secrets in their environment included.
-const READ: [&str; 9] = [
+const READ: [&str; 10] = [
     "alibabacloud.com/gpu-",
     "ballast.dev/",
     "cluster-autoscaler.kubernetes.io/",
@@ -15,6 +15,7 @@ const READ: [&str; 9] = [
     "kubernetes.io/config.mirror",
     "kueue.x-k8s.io/",
     "scheduling.",
+    "storageclass.",
 ];
 
 /// Whether decisions may read an annotation.

@@ -76,6 +76,15 @@ pub struct StorageClass {
     pub allowed_topologies: Vec<TopologyTerm>,
 }
 
+impl StorageClass {
+    /// Whether claims that name no class are given this one; of several, the API takes the newest.
+    pub fn is_default(&self) -> bool {
+        let is_marked = |key: &str| self.metadata.annotation(key) == Some("true");
+        is_marked("storageclass.kubernetes.io/is-default-class")
+            || is_marked("storageclass.beta.kubernetes.io/is-default-class")
+    }
+}
+
 /// Nodes on which a volume can be made: all of its expressions hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -1,5 +1,7 @@
 //! Volumes: where the claims of a pod let it go, as far as that is known.
 
+use std::sync::Arc;
+
 use crate::kube::{
     Name, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm, PodSpec,
     StorageClass, TopologyTerm,
@@ -12,7 +14,7 @@ use super::Snapshot;
 pub enum Claim {
     /// By the name of a claim in its namespace.
     Named(Name),
-    /// One of its own, made with it: the name of the storage class.
+    /// One of its own, made with it: the name of the storage class, empty where the cluster's default will do.
     Own(Name),
 }
 
@@ -92,11 +94,18 @@ impl Snapshot {
 
     /// A pod's own claim goes with it: only where a new one could be made counts.
     fn reach_of_own(&self, class: &Name) -> Reach {
-        match self.storage_classes.get(class) {
+        let class = if class.is_empty() { self.default_class() } else { self.storage_classes.get(class) };
+        match class {
             Some(class) if waits_for_pod(class) => reach_of_class(class),
             Some(_) => Reach::Unmodelled("ephemeral volume of a StorageClass that binds at once"),
             None => Reach::Unmodelled("ephemeral volume of a StorageClass that was not given"),
         }
+    }
+
+    /// The class of claims that name none: the newest of those that are marked so.
+    fn default_class(&self) -> Option<&Arc<StorageClass>> {
+        let marked = self.storage_classes.values().filter(|class| class.is_default());
+        marked.max_by_key(|class| class.metadata.creation_timestamp)
     }
 }
 

@@ -82,6 +82,18 @@ fn a_claim_that_waits_for_its_pod_is_bound_where_its_class_makes_volumes() {
 }
 
 #[test]
+fn a_volume_of_no_class_is_of_the_default_class() {
+    let Object::StorageClass(mut class) = a_class("zonal", "WaitForFirstConsumer", "csi.example") else {
+        unreachable!("it is a class")
+    };
+    let plan = plan_with(&zones(own("")), vec![Object::StorageClass(class.clone())]);
+    assert_eq!(plan.actions.len(), 0, "no class is the default");
+    class.metadata.annotations = labels(&[("storageclass.kubernetes.io/is-default-class", "true")]);
+    let plan = plan_with(&zones(own("")), vec![Object::StorageClass(class)]);
+    assert_eq!((made(&plan, "a"), made(&plan, "b")), (0, 1));
+}
+
+#[test]
 fn a_claim_that_is_bound_without_its_pod_is_waited_for() {
     let awaited = WaitingOn::VolumeBinding { claim: "data".into() };
     let at_once = vec![a_class("fast", "Immediate", "csi.example"), a_claim("fast", "ReadWriteOnce")];
