@@ -39,7 +39,7 @@ struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Targets tried at the same time
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 3)]
     jobs: usize,
     /// An input that takes more seconds than this hangs; a good one takes milliseconds
     #[arg(long, default_value_t = 10)]

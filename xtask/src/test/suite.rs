@@ -115,6 +115,8 @@ const KUBERNETES_TESTS: &[&str] = &[
     "--test=kubernetes",
     "--",
     "--skip=kubelet::namespaces::",
+    // They wait most of their time: for leases, for the scheduler, for nodes that are idle for long enough.
+    "--test-threads=4",
 ];
 const NAMESPACES_TESTS: &[&str] = &[
     "test",
