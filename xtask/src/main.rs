@@ -6,6 +6,7 @@ mod component;
 mod docs;
 mod evidence;
 mod generate;
+mod image;
 mod screenshots;
 mod table;
 mod test;
@@ -32,6 +33,8 @@ enum Verb {
     Bench(bench::Args),
     /// Write every derived file of the tree anew
     Generate(generate::Args),
+    /// Make the container image as an OCI archive, with its bill of materials
+    Image(image::Args),
     /// Take the pictures of the documentation anew, of the real demo
     Screenshots,
     /// Check the manners of the tree: lengths, words, links, dependencies
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Verb::Test(args) => test::run(args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Generate(args) => generate::run(args),
+        Verb::Image(args) => image::run(&args),
         Verb::Screenshots => screenshots::run(),
         Verb::Tidy => tidy::run(),
     };
