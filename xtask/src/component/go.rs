@@ -18,6 +18,8 @@ pub(super) struct Module {
     pub(super) version: &'static str,
     /// The programs: the name of the file and the package.
     pub(super) programs: &'static [(&'static str, &'static str)],
+    /// Build tags, which may leave out what no test needs.
+    pub(super) tags: &'static str,
     /// What the linker stamps in: variables of the program, each set to the version.
     pub(super) stamps: &'static [&'static str],
     /// Free space that a cold build takes, the module and build caches of Go included.
@@ -67,6 +69,7 @@ impl Module {
         let status = Command::new("go")
             .args(["build", "-trimpath", "-mod=readonly", "-ldflags"])
             .arg(format!("-s -w{stamps}"))
+            .args(["-tags", self.tags])
             .arg("-o")
             .arg(file)
             .arg(package)
@@ -93,6 +96,9 @@ impl Module {
                 .hash(&mut hasher);
         }
         (self.programs, self.stamps).hash(&mut hasher);
+        if !self.tags.is_empty() {
+            self.tags.hash(&mut hasher);
+        }
         let name = format!("{}-{}-{:08x}", self.folder, self.version, hasher.finish() as u32);
         Ok(workspace::cache()?.join("tools").join("go").join(name))
     }
@@ -100,7 +106,7 @@ impl Module {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{kubernetes, kwok};
+    use super::super::{helm, kubernetes, kwok};
     use super::*;
 
     /// The version that `go.mod` requires.
@@ -112,9 +118,11 @@ mod tests {
 
     #[test]
     fn the_version_that_is_told_is_the_one_that_is_built() {
-        for (module, path) in
-            [(&kubernetes::MODULE, "k8s.io/kubernetes"), (&kwok::MODULE, "sigs.k8s.io/kwok")]
-        {
+        for (module, path) in [
+            (&kubernetes::MODULE, "k8s.io/kubernetes"),
+            (&kwok::MODULE, "sigs.k8s.io/kwok"),
+            (&helm::MODULE, "helm.sh/helm/v4"),
+        ] {
             assert_eq!(required(module, path).as_deref(), Some(module.version), "{path}");
         }
     }

@@ -10,7 +10,7 @@ use super::{Component, Found};
 use crate::workspace;
 
 pub(super) const COMPONENT: Component =
-    Component { name: "Kubernetes", needed_by: &["kubernetes"], find, install: Some(install) };
+    Component { name: "Kubernetes", needed_by: &["kubernetes", "ship"], find, install: Some(install) };
 
 /// Measured on two busy cores: see the seconds that `cargo xtask test` prints when it builds them.
 pub(super) const MODULE: Module = Module {
@@ -23,6 +23,7 @@ pub(super) const MODULE: Module = Module {
         ("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),
         ("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
     ],
+    tags: "",
     stamps: &["k8s.io/component-base/version.gitVersion"],
     free_gib_min: 8,
 };

@@ -5,6 +5,7 @@ mod advisories;
 mod cargo_deny;
 mod chromium;
 mod go;
+mod helm;
 mod kubernetes;
 mod kwok;
 mod namespaces;
@@ -56,6 +57,7 @@ const COMPONENTS: &[Component] = &[
     chromium::COMPONENT,
     kubernetes::COMPONENT,
     kwok::COMPONENT,
+    helm::COMPONENT,
     namespaces::COMPONENT,
     traces::COMPONENT,
     valgrind::COMPONENT,

@@ -7,7 +7,7 @@ use crate::workspace;
 
 pub(super) const COMPONENT: Component = Component {
     name: "rustc",
-    needed_by: &["unit", "sim", "cli", "console", "docs", "fuzz"],
+    needed_by: &["unit", "sim", "cli", "console", "docs", "fuzz", "kubernetes", "ship"],
     find,
     install: None,
 };

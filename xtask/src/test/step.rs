@@ -11,8 +11,12 @@ use crate::component::{Checked, Found};
 use crate::workspace;
 
 /// Where tests are told by the environment what was found: the component, and the variable.
-const VARIABLES: &[(&str, &str)] =
-    &[("Chromium", "BALLAST_CHROMIUM"), ("Kubernetes", "BALLAST_KUBERNETES"), ("kwok", "BALLAST_KWOK")];
+const VARIABLES: &[(&str, &str)] = &[
+    ("Chromium", "BALLAST_CHROMIUM"),
+    ("Kubernetes", "BALLAST_KUBERNETES"),
+    ("kwok", "BALLAST_KWOK"),
+    ("helm", "BALLAST_HELM"),
+];
 
 /// What a step can see of the run it is part of.
 pub(crate) struct Surroundings<'a> {
@@ -52,6 +56,7 @@ impl Surroundings<'_> {
         }
         if let Ok(target) = workspace::target() {
             command.env("BALLAST_BIN", target.join("release").join("ballast"));
+            command.env("BALLAST_IMAGE", target.join("image"));
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::deny;
 use super::step::{Step, Work};
-use crate::{docs, generate, tidy};
+use crate::{docs, generate, image, tidy};
 
 /// A named part of the tests.
 pub(crate) struct Suite {
@@ -17,7 +17,7 @@ pub(crate) struct Suite {
 }
 
 /// Every suite of this release.
-pub(crate) const SUITES: &[Suite] = &[UNIT, SIM, CLI, FUZZ, CONSOLE, DOCS, KUBERNETES];
+pub(crate) const SUITES: &[Suite] = &[UNIT, SIM, CLI, FUZZ, CONSOLE, DOCS, KUBERNETES, SHIP];
 
 const UNIT: Suite = Suite {
     name: "unit",
@@ -128,6 +128,22 @@ const NAMESPACES_TESTS: &[&str] = &[
     "--",
     "kubelet::namespaces::",
 ];
+
+/// What people get: the image and the chart. The program that is run here is the one in the image.
+const SHIP: Suite = Suite {
+    name: "ship",
+    about: "the image, the chart and the manifest: built, rendered by the real helm, admitted by a real API server",
+    steps: &[
+        step("image", Work::Own(image::check)),
+        Step {
+            name: "image, chart and manifest",
+            needs: &["Kubernetes", "kwok", "helm"],
+            work: Work::Tests(SHIP_TESTS),
+        },
+    ],
+};
+const SHIP_TESTS: &[&str] =
+    &["test", "--no-fail-fast", "--release", "-pballast-e2e", "--features=kubernetes", "--test=ship"];
 
 const fn step(name: &'static str, work: Work) -> Step {
     Step { name, needs: &[], work }

@@ -1,0 +1,193 @@
+//! `helm install`, a life in `Enforce` with the program of the image under the roles of the chart, and `helm uninstall`: the
+//! cluster is as it was found, but for the machines that its pods were rightly given.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use ballast_e2e::cloud::Cloud;
+use ballast_e2e::cluster::{Cluster, Daemon, Kwok};
+use serde_json::json;
+
+use crate::admission::{add_nodes, available};
+use crate::dump::{Dump, differences, dump};
+use crate::helm::Helm;
+use crate::image::Unpacked;
+
+#[test]
+fn it_leaves_the_cluster_as_it_was_found_also_from_the_middle_of_a_drain() -> Result<()> {
+    let cluster = Cluster::start()?;
+    let _kwok = Kwok::start(&cluster)?;
+    let cloud = Cloud::start(&cluster, "4")?;
+    add_nodes(&cluster)?;
+    // helm makes a namespace and leaves it; here it is part of what is found.
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata":
+        {"name": "ballast", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}});
+    cluster.apply(&namespace.to_string())?;
+    let known = |cluster: &Cluster| {
+        Ok(cluster.kubectl(&["get", "serviceaccount", "default", "-n", "ballast"])?.success)
+    };
+    cluster.wait("the namespace", known)?;
+    let before = dump(&cluster)?;
+
+    let (helm, image) = (Helm::new()?, Unpacked::new()?);
+    helm.on(&cluster, &["install", "ballast", "deploy/chart", "--set", "mode=Enforce"])?;
+    cluster.wait("both replicas", |cluster| Ok(available(cluster)? == "2"))?;
+    cluster.apply(&policies(cloud.address()))?;
+    let ballast = start(&cluster, &image)?;
+    drained_to_the_middle(&cluster, &cloud)
+        .with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))?;
+
+    // What the page on installing says: hold it still, wait until it has put everything back, take it away.
+    let pause = json!({"spec": {"pause": {"up": true, "down": true, "reason": "uninstall"}}}).to_string();
+    let told = cluster.kubectl(&["patch", "clusterpolicy", "cluster", "--type=merge", "--patch", &pause])?;
+    ensure!(told.success, "{}", told.error);
+    cluster
+        .wait("no cordon to be left", |cluster| Ok(cordoned(cluster)?.is_empty()))
+        .with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))?;
+    helm.on(&cluster, &["uninstall", "ballast", "--wait"])?;
+    drop(ballast);
+    let told = cluster.kubectl(&["delete", "deployment", "web", "--cascade=foreground", "--wait=false"])?;
+    ensure!(told.success, "{}", told.error);
+    cluster
+        .wait("nothing to be left", |cluster| {
+            let_go(cluster)?;
+            Ok(left(&before, &dump(cluster)?).is_empty())
+        })
+        .with_context(|| format!("{:#?}", dump(&cluster).map(|after| left(&before, &after))))
+}
+
+/// The differences that are not machines; and machines are as they came.
+fn left(before: &Dump, after: &Dump) -> Vec<String> {
+    let (machines, rest): (Dump, Dump) =
+        after.clone().into_iter().partition(|(name, _)| name.starts_with("Node /workers-"));
+    let mut left =
+        differences(before, &rest.into_iter().filter(|(name, _)| !name.contains(" /workers-")).collect());
+    let marked = machines.iter().filter(|(_, node)| {
+        let text = node.to_string();
+        text.contains("ballast.dev")
+            || !node["spec"]["unschedulable"].is_null()
+            || !node["spec"]["taints"].is_null()
+    });
+    left.extend(marked.map(|(name, node)| format!("{name} is marked: {node}")));
+    left
+}
+
+/// Three pods get two machines; when one goes, a machine is drained of a pod that does not end.
+fn drained_to_the_middle(cluster: &Cluster, cloud: &Cloud) -> Result<()> {
+    web(cluster, 3)?;
+    cluster
+        .wait("three pods on two machines", |cluster| Ok(running(cluster)? == 3 && cloud.running() == 2))?;
+    web(cluster, 2)?;
+    cluster.wait("a drain", |cluster| {
+        // The pod that the smaller Deployment gives up may go, but none that is asked to leave a cordoned machine.
+        let is_cordoned = !cordoned(cluster)?.is_empty();
+        if !is_cordoned {
+            let_go(cluster)?;
+        }
+        Ok(is_cordoned && leaving(cluster)? > 0)
+    })
+}
+
+/// The program of the image in `Enforce`, as the service account of the chart, with its image as its root.
+fn start(cluster: &Cluster, image: &Unpacked) -> Result<Daemon> {
+    let told = cluster.kubectl(&["create", "token", "ballast", "-n", "ballast", "--duration=1h"])?;
+    ensure!(told.success, "{}", told.error);
+    let admin = std::fs::read_to_string(cluster.kubeconfig("admin"))?;
+    let authority = cluster.path("certs/apiserver.crt");
+    let own =
+        admin.replace("admin-token", told.text.trim()).replace(&*authority.to_string_lossy(), "/ca.crt");
+    std::fs::write(image.path("kubeconfig"), own)?;
+    std::fs::copy(&authority, image.path("ca.crt")).context("no certificate of the API server")?;
+    let open =
+        Command::new("chmod").arg("644").args([image.path("kubeconfig"), image.path("ca.crt")]).status()?;
+    ensure!(open.success(), "chmod ended with {open}");
+    let mut command = image.command(&[
+        "run",
+        "--kubeconfig",
+        "/kubeconfig",
+        "--namespace",
+        "ballast",
+        "--identity",
+        "one",
+    ])?;
+    command.args(["--lease-duration", "8s", "--lease-retry", "1s", "--instances-every", "1s"]);
+    Daemon::start("ballast", command, &cluster.path(""))
+}
+
+fn policies(cloud: &str) -> String {
+    format!(
+        "apiVersion: ballast.dev/v1alpha1
+kind: ClusterPolicy
+metadata: {{name: cluster}}
+spec:
+  mode: Enforce
+  limits: {{nodes: 10, costPerHour: 100}}
+  allowedHosts: ['{cloud}']
+  removal:
+    perPool: {{share: '100%', window: 1m, unlimited: true}}
+    perCluster: {{share: '100%', window: 1m, unlimited: true}}
+---
+apiVersion: ballast.dev/v1alpha1
+kind: VmPool
+metadata: {{name: workers}}
+spec:
+  provider: {{kind: External, settings: {{endpoint: 'http://{cloud}'}}}}
+  members: {{namePrefix: workers-}}
+  template: {{allocatable: {{cpu: '4', memory: 16Gi, pods: '110'}}, labels: {{pool: workers}}}}
+  max: 5
+  price: {{perHour: 1}}
+  scaleDown: {{idleAfter: 2s, coolDown: 0s, payback: false}}
+  times: {{boot: 1s}}
+"
+    )
+}
+
+/// Pods that run on the machines of the pool alone, and do not end before they are let go.
+fn web(cluster: &Cluster, replicas: u32) -> Result<()> {
+    cluster.apply(&format!(
+        "apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: web}}}}
+  template:
+    metadata: {{labels: {{app: web}}, finalizers: [test.ballast.dev/stays]}}
+    spec:
+      nodeSelector: {{pool: workers}}
+      containers: [{{name: c, image: none, resources: {{requests: {{cpu: 1900m, memory: 1Gi}}}}}}]
+"
+    ))
+}
+
+/// Lets pods end that are asked to.
+fn let_go(cluster: &Cluster) -> Result<()> {
+    for pod in pods(cluster, ".items[?(@.metadata.deletionTimestamp)]")? {
+        let free =
+            ["patch", "pod", &pod, "--type=merge", "--patch", "{\"metadata\": {\"finalizers\": null}}"];
+        // It may be gone by itself in between.
+        let _ = cluster.kubectl(&free)?;
+    }
+    Ok(())
+}
+
+fn leaving(cluster: &Cluster) -> Result<usize> {
+    Ok(pods(cluster, ".items[?(@.metadata.deletionTimestamp)]")?.len())
+}
+
+fn running(cluster: &Cluster) -> Result<usize> {
+    Ok(pods(cluster, ".items[?(@.status.phase==\"Running\")]")?.len())
+}
+
+fn pods(cluster: &Cluster, which: &str) -> Result<Vec<String>> {
+    names(cluster, &["pods", "-l", "app=web"], which)
+}
+
+fn cordoned(cluster: &Cluster) -> Result<Vec<String>> {
+    names(cluster, &["nodes"], ".items[?(@.spec.unschedulable)]")
+}
+
+fn names(cluster: &Cluster, of: &[&str], which: &str) -> Result<Vec<String>> {
+    let path = format!("jsonpath={{range {which}}}{{.metadata.name}}{{\"\\n\"}}{{end}}");
+    Ok(cluster.get(&[of, &["-o", &path]].concat())?.lines().map(str::to_owned).collect())
+}
