@@ -14,6 +14,10 @@ use crate::targets::Target;
 
 /// Address space of a worker: a document of a few KiB has no business beyond it.
 const MEMORY_KIB_MAX: u64 = 2 << 20;
+/// A worker that has not got on for so many times its limit waits for something, and is stuck all the same.
+const STUCK_AFTER: u32 = 30;
+/// Ticks of the processor time that the kernel tells of, a second.
+const TICKS: u64 = 100;
 /// How often the parent looks.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -23,7 +27,7 @@ pub(crate) struct Campaign {
     pub(crate) seed: u64,
     /// How long each target is tried.
     pub(crate) limit: Duration,
-    /// An input that takes longer than this hangs.
+    /// An input that takes more time of the processor than this hangs; on a busy machine a good one may have to wait for long.
     pub(crate) input_limit: Duration,
     /// The folder for inputs that did harm, from the root of the clone.
     pub(crate) crashers: PathBuf,
@@ -74,15 +78,18 @@ impl Campaign {
     /// Runs a worker to its end, or ends it when it stays on one input for too long.
     fn watch(&self, target: &Target, progress: &Path) -> Result<End> {
         let mut worker = self.spawn(target, progress)?;
-        let mut last = (u64::MAX, Instant::now());
+        let mut last = (u64::MAX, Instant::now(), Duration::ZERO);
         loop {
             if let Some(status) = worker.try_wait().context("cannot watch the worker")? {
                 return Ok(End::Exited(status));
             }
             let number = read_number(progress);
+            let worked = processor_time(worker.id());
+            let (_, since, before) = last;
+            let spent = worked.map_or(since.elapsed(), |worked| worked.saturating_sub(before));
             if number != last.0 {
-                last = (number, Instant::now());
-            } else if last.1.elapsed() > self.input_limit {
+                last = (number, Instant::now(), worked.unwrap_or_default());
+            } else if spent > self.input_limit || since.elapsed() > STUCK_AFTER * self.input_limit {
                 worker.kill().context("cannot end the worker")?;
                 worker.wait().context("cannot await the worker")?;
                 return Ok(End::Hung);
@@ -124,4 +131,13 @@ impl Campaign {
 fn read_number(progress: &Path) -> u64 {
     let bytes = fs::read(progress).unwrap_or_default();
     bytes.try_into().map_or(0, u64::from_le_bytes)
+}
+
+/// How long a process has been worked on; unknown where the kernel does not tell.
+fn processor_time(process: u32) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program, in brackets, may hold anything.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<u64>().ok();
+    Some(Duration::from_millis((ticks()? + ticks()?) * 1000 / TICKS))
 }
