@@ -21,7 +21,7 @@ fn the_manifest_is_admitted_at_restricted_runs_and_goes_as_it_came() -> Result<(
     let manifest = std::fs::read_to_string(clone("deploy/manifest.yaml")).context("no manifest")?;
     let told = cluster.kubectl_with(&["apply", "--server-side", "-f", "-"], &manifest)?;
     ensure!(told.success && !told.error.contains("Warning"), "{}", told.error);
-    cluster.wait("both replicas", |cluster| Ok(available(cluster)? == "2"))?;
+    is_there(&cluster)?;
     let refused = cluster.kubectl_with(&["apply", "-f", "-"], CARELESS)?.error;
     ensure!(refused.contains("violates PodSecurity \"restricted"), "a careless pod is admitted: {refused}");
     let nodes = cluster.get(&["pods", "-n", "ballast", "-o", "jsonpath={.items[*].spec.nodeName}"])?;
@@ -37,8 +37,15 @@ fn the_manifest_is_admitted_at_restricted_runs_and_goes_as_it_came() -> Result<(
     Ok(())
 }
 
+/// Waits until Ballast is there: both replicas, and every kind has been asked for. The API server takes minutes to remove a kind
+/// that is deleted while it is asked for the first time, as here where its life is seconds.
+pub(crate) fn is_there(cluster: &Cluster) -> Result<()> {
+    cluster.wait("both replicas", |cluster| Ok(available(cluster)? == "2"))?;
+    cluster.wait("the kinds", |cluster| Ok(cluster.kubectl(&["get", "ballast", "--all-namespaces"])?.success))
+}
+
 /// How many replicas are ready.
-pub(crate) fn available(cluster: &Cluster) -> Result<String> {
+fn available(cluster: &Cluster) -> Result<String> {
     cluster.get(&["deployment", "ballast", "-n", "ballast", "-o", "jsonpath={.status.availableReplicas}"])
 }
 

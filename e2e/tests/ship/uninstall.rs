@@ -8,7 +8,7 @@ use ballast_e2e::cloud::Cloud;
 use ballast_e2e::cluster::{Cluster, Daemon, Kwok};
 use serde_json::json;
 
-use crate::admission::{add_nodes, available};
+use crate::admission::{add_nodes, is_there};
 use crate::dump::{Dump, differences, dump};
 use crate::helm::Helm;
 use crate::image::Unpacked;
@@ -31,16 +31,14 @@ fn it_leaves_the_cluster_as_it_was_found_also_from_the_middle_of_a_drain() -> Re
 
     let (helm, image) = (Helm::new()?, Unpacked::new()?);
     helm.on(&cluster, &["install", "ballast", "deploy/chart", "--set", "mode=Enforce"])?;
-    cluster.wait("both replicas", |cluster| Ok(available(cluster)? == "2"))?;
+    is_there(&cluster)?;
     cluster.apply(&policies(cloud.address()))?;
     let ballast = start(&cluster, &image)?;
     drained_to_the_middle(&cluster, &cloud)
         .with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))?;
 
     // What the page on installing says: hold it still, wait until it has put everything back, take it away.
-    let pause = json!({"spec": {"pause": {"up": true, "down": true, "reason": "uninstall"}}}).to_string();
-    let told = cluster.kubectl(&["patch", "clusterpolicy", "cluster", "--type=merge", "--patch", &pause])?;
-    ensure!(told.success, "{}", told.error);
+    pause(&cluster, json!({"up": true, "down": true, "reason": "uninstall"}))?;
     cluster
         .wait("no cordon to be left", |cluster| Ok(cordoned(cluster)?.is_empty()))
         .with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))?;
@@ -72,20 +70,28 @@ fn left(before: &Dump, after: &Dump) -> Vec<String> {
     left
 }
 
-/// Three pods get two machines; when one goes, a machine is drained of a pod that does not end.
+/// Three pods get two machines, and one pod goes; while removals are held still the others are made such that they do not end.
+/// Then a machine is drained of one, and is cordoned for as long as it takes.
 fn drained_to_the_middle(cluster: &Cluster, cloud: &Cloud) -> Result<()> {
+    pause(cluster, json!({"down": true, "reason": "the test gets ready"}))?;
     web(cluster, 3)?;
     cluster
         .wait("three pods on two machines", |cluster| Ok(running(cluster)? == 3 && cloud.running() == 2))?;
     web(cluster, 2)?;
-    cluster.wait("a drain", |cluster| {
-        // The pod that the smaller Deployment gives up may go, but none that is asked to leave a cordoned machine.
-        let is_cordoned = !cordoned(cluster)?.is_empty();
-        if !is_cordoned {
-            let_go(cluster)?;
-        }
-        Ok(is_cordoned && leaving(cluster)? > 0)
-    })
+    cluster.wait("one to go", |cluster| Ok(pods(cluster, ".items[*]")?.len() == 2))?;
+    for pod in pods(cluster, ".items[*]")? {
+        finalizers(cluster, &pod, "[\"test.ballast.dev/stays\"]")?;
+    }
+    pause(cluster, json!(null))?;
+    cluster.wait("a drain", |cluster| Ok(!cordoned(cluster)?.is_empty() && !leaving(cluster)?.is_empty()))
+}
+
+/// Holds still, or no more.
+fn pause(cluster: &Cluster, pause: serde_json::Value) -> Result<()> {
+    let patch = json!({"spec": {"pause": pause}}).to_string();
+    let told = cluster.kubectl(&["patch", "clusterpolicy", "cluster", "--type=merge", "--patch", &patch])?;
+    ensure!(told.success, "{}", told.error);
+    Ok(())
 }
 
 /// The program of the image in `Enforce`, as the service account of the chart, with its image as its root.
@@ -114,7 +120,7 @@ fn start(cluster: &Cluster, image: &Unpacked) -> Result<Daemon> {
     Daemon::start("ballast", command, &cluster.path(""))
 }
 
-fn policies(cloud: &str) -> String {
+pub(crate) fn policies(cloud: &str) -> String {
     format!(
         "apiVersion: ballast.dev/v1alpha1
 kind: ClusterPolicy
@@ -142,8 +148,8 @@ spec:
     )
 }
 
-/// Pods that run on the machines of the pool alone, and do not end before they are let go.
-fn web(cluster: &Cluster, replicas: u32) -> Result<()> {
+/// Pods that run on the machines of the pool alone.
+pub(crate) fn web(cluster: &Cluster, replicas: u32) -> Result<()> {
     cluster.apply(&format!(
         "apiVersion: apps/v1
 kind: Deployment
@@ -152,7 +158,7 @@ spec:
   replicas: {replicas}
   selector: {{matchLabels: {{app: web}}}}
   template:
-    metadata: {{labels: {{app: web}}, finalizers: [test.ballast.dev/stays]}}
+    metadata: {{labels: {{app: web}}}}
     spec:
       nodeSelector: {{pool: workers}}
       containers: [{{name: c, image: none, resources: {{requests: {{cpu: 1900m, memory: 1Gi}}}}}}]
@@ -162,20 +168,21 @@ spec:
 
 /// Lets pods end that are asked to.
 fn let_go(cluster: &Cluster) -> Result<()> {
-    for pod in pods(cluster, ".items[?(@.metadata.deletionTimestamp)]")? {
-        let free =
-            ["patch", "pod", &pod, "--type=merge", "--patch", "{\"metadata\": {\"finalizers\": null}}"];
-        // It may be gone by itself in between.
-        let _ = cluster.kubectl(&free)?;
-    }
+    leaving(cluster)?.iter().try_for_each(|pod| finalizers(cluster, pod, "null"))
+}
+
+fn finalizers(cluster: &Cluster, pod: &str, finalizers: &str) -> Result<()> {
+    let patch = format!("{{\"metadata\": {{\"finalizers\": {finalizers}}}}}");
+    let told = cluster.kubectl(&["patch", "pod", pod, "--type=merge", "--patch", &patch])?;
+    ensure!(told.success || told.error.contains("not found"), "{}", told.error);
     Ok(())
 }
 
-fn leaving(cluster: &Cluster) -> Result<usize> {
-    Ok(pods(cluster, ".items[?(@.metadata.deletionTimestamp)]")?.len())
+fn leaving(cluster: &Cluster) -> Result<Vec<String>> {
+    pods(cluster, ".items[?(@.metadata.deletionTimestamp)]")
 }
 
-fn running(cluster: &Cluster) -> Result<usize> {
+pub(crate) fn running(cluster: &Cluster) -> Result<usize> {
     Ok(pods(cluster, ".items[?(@.status.phase==\"Running\")]")?.len())
 }
 
