@@ -20,6 +20,7 @@ pub mod plan;
 pub mod planner;
 pub mod policy;
 pub mod procedure;
+pub mod publish;
 pub mod record;
 pub mod resources;
 pub mod scalers;

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use ballast_core::check::check;
 use ballast_core::documents::{self, DocumentKind, File};
 use ballast_core::memory::Memory;
-use ballast_core::plan::{Plan, PromiseNote, Subject};
+use ballast_core::plan::{Plan, PlanId, PromiseNote, Subject};
 use ballast_core::snapshot::Store;
 use ballast_sim::scenario::ScenarioSpec;
 use serde_json::{Value, json};
@@ -184,6 +184,7 @@ fn words(definition: &Value) -> Vec<&Value> {
 #[test]
 fn the_example_of_a_plan_names_whom_it_means_and_why() {
     let plan: Plan = serde_json::from_value(example("plan.json")).unwrap();
+    assert_eq!(plan.id, PlanId::of(&plan.actions));
     let again: Plan = serde_json::from_value(serde_json::to_value(&plan).unwrap()).unwrap();
     assert_eq!(again, plan);
     let notes = check(&Store::new().snapshot(), &Memory::default(), &plan);

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use crate::kube::Name;
 use crate::memory::{AHEAD_LONGEST, Addition, Launch, LaunchKind, Ledger, Removal};
 use crate::observation::{ObjectKind, Source};
-use crate::plan::{Action, ActionKind, Plan};
+use crate::plan::{Action, ActionKind, DecisionId, Plan, PlanId};
 use crate::policy::{Mode, StopMode, VmPoolSpec};
 use crate::procedure::{Receipt, VmStart, VmStop};
+use crate::publish::LastAction;
 use crate::scalers::nodes::must_stay;
 use crate::snapshot::{BaseState, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Span, Time};
@@ -24,8 +25,9 @@ const LEDGER_BYTES_MAX: usize = 60 * 1024;
 
 impl Executor {
     /// Begins the actions of a plan. Returns how many have to wait because so much is under way already.
-    pub(super) fn apply(&mut self, now: Time, plan: &Plan, snapshot: &Snapshot) -> u32 {
-        if !self.acting || self.writer.is_fenced() || plan.actions.is_empty() {
+    pub(super) fn apply(&mut self, now: Time, plan: &Plan, snapshot: &Snapshot, warrant: Warrant) -> u32 {
+        let may = self.may.begin || warrant == Warrant::Approval;
+        if !may || self.writer.is_fenced() || plan.actions.is_empty() {
             return 0;
         }
         self.memory.ledger.forget(now, now - longest_window(snapshot));
@@ -38,7 +40,7 @@ impl Executor {
             let more: usize = together.iter().map(bytes_of_action).sum();
             let fits =
                 bytes + more <= LEDGER_BYTES_MAX && self.running.len() + together.len() <= IN_FLIGHT_MAX;
-            if !together.iter().all(|action| may_begin(action, snapshot)) {
+            if !together.iter().all(|action| may_begin(action, snapshot, warrant)) {
                 continue;
             }
             if !fits {
@@ -48,7 +50,7 @@ impl Executor {
             bytes += more;
             for action in together {
                 let Some(pool) = snapshot.pool_named(&action.target.pool) else { continue };
-                begun |= self.begin(now, action, &pool.spec);
+                begun |= self.begin(now, plan.id, action, &pool.spec);
             }
         }
         if begun {
@@ -57,8 +59,15 @@ impl Executor {
         waiting
     }
 
-    fn begin(&mut self, now: Time, action: &Action, pool: &VmPoolSpec) -> bool {
+    /// Whether so much more can be under way at once.
+    pub(super) fn has_room_for(&self, actions: &[Action]) -> bool {
+        let bytes = bytes_of(&self.memory.ledger) + actions.iter().map(bytes_of_action).sum::<usize>();
+        bytes <= LEDGER_BYTES_MAX && self.running.len() + actions.len() <= IN_FLIGHT_MAX
+    }
+
+    fn begin(&mut self, now: Time, plan: PlanId, action: &Action, pool: &VmPoolSpec) -> bool {
         let name = &action.target.name;
+        let decision = DecisionId { plan, action: action.id };
         if action.kind == ActionKind::UncordonNode {
             return self.take_back(now, name);
         }
@@ -66,17 +75,26 @@ impl Executor {
             return false;
         }
         match action.kind {
-            ActionKind::StartInstance => self.launch(now, action, pool, LaunchKind::Start),
-            ActionKind::CreateInstance => self.launch(now, action, pool, LaunchKind::Create),
-            ActionKind::StopInstance => self.remove(now, action, pool, Kind::Drain),
-            ActionKind::CordonNode => self.remove(now, action, pool, Kind::Wait),
-            ActionKind::ReleaseInstance => self.remove(now, action, pool, Kind::Release),
+            ActionKind::StartInstance => self.launch(now, decision, action, pool, LaunchKind::Start),
+            ActionKind::CreateInstance => self.launch(now, decision, action, pool, LaunchKind::Create),
+            ActionKind::StopInstance => self.remove(now, decision, action, pool, Kind::Drain),
+            ActionKind::CordonNode => self.remove(now, decision, action, pool, Kind::Wait),
+            ActionKind::ReleaseInstance => self.remove(now, decision, action, pool, Kind::Release),
             _ => return false,
         }
+        let begun = LastAction { decision, kind: action.kind, target: name.clone(), at: now };
+        self.begun.insert(action.target.pool.clone(), begun);
         true
     }
 
-    fn launch(&mut self, now: Time, action: &Action, pool: &VmPoolSpec, kind: LaunchKind) {
+    fn launch(
+        &mut self,
+        now: Time,
+        decision: DecisionId,
+        action: &Action,
+        pool: &VmPoolSpec,
+        kind: LaunchKind,
+    ) {
         let target = &action.target;
         let patience = self.memory.history.boot_deadline(&target.pool, kind, pool.times.boot_deadline);
         let launch = Launch {
@@ -88,6 +106,7 @@ impl Executor {
             token: action.precondition.token.clone(),
             since: now,
             deadline: now + patience.min(AHEAD_LONGEST),
+            decision: Some(decision),
         };
         let machine = Machine::Start(VmStart::begin(&target.name, &launch));
         self.memory.ledger.added.push(Addition { at: now, pool: target.pool.clone() });
@@ -95,7 +114,7 @@ impl Executor {
         self.insert(now, target.name.clone(), machine, true, false);
     }
 
-    fn remove(&mut self, now: Time, action: &Action, pool: &VmPoolSpec, kind: Kind) {
+    fn remove(&mut self, now: Time, decision: DecisionId, action: &Action, pool: &VmPoolSpec, kind: Kind) {
         let target = &action.target;
         let patience = if kind == Kind::Wait { AHEAD_LONGEST } else { pool.times.drain_deadline };
         let removal = Removal {
@@ -111,6 +130,7 @@ impl Executor {
             waits_for: action.precondition.waits_for.clone(),
             stopping: false,
             displaces: action.precondition.displaces.clone(),
+            decision: Some(decision),
         };
         let machine = Machine::Stop(VmStop::begin(&target.name, &removal));
         if kind != Kind::Release {
@@ -136,14 +156,21 @@ impl Executor {
     /// Takes back what a document, an annotation or the loss of other machines forbids by now.
     pub(super) fn heed(&mut self, now: Time, snapshot: &Snapshot) {
         let ledger = &self.memory.ledger;
+        let least = |name: &Name| match ledger.is_approved(name) {
+            true => Warrant::Approval.least(),
+            false => Warrant::Policy.least(),
+        };
         let is_forbidden = |(name, running): &(&Name, &Running)| match &running.machine {
             Machine::Start(start) => {
                 start.is_untouched()
-                    && ledger.launches.get(*name).is_some_and(|launch| no_launch(launch, snapshot))
+                    && ledger
+                        .launches
+                        .get(*name)
+                        .is_some_and(|launch| no_launch(launch, snapshot, least(name)))
             }
             Machine::Stop(stop) => {
                 let removal = ledger.removals.get(*name).filter(|_| !stop.is_beyond_recall());
-                removal.is_some_and(|removal| no_removal(name, removal, snapshot))
+                removal.is_some_and(|removal| no_removal(name, removal, snapshot, least(name)))
             }
             Machine::Uncordon(_) => false,
         };
@@ -195,20 +222,20 @@ impl Executor {
 }
 
 /// Whether a launch may not begin any more. What has no document is nobody's to launch.
-fn no_launch(launch: &Launch, snapshot: &Snapshot) -> bool {
+fn no_launch(launch: &Launch, snapshot: &Snapshot, least: Mode) -> bool {
     snapshot.pool_named(&launch.pool).map_or_else(
         || knows_pools(snapshot),
-        |pool| snapshot.policy.pause.up || pool.spec.pause.up || pool.spec.lowers(Mode::Enforce),
+        |pool| snapshot.policy.pause.up || pool.spec.pause.up || pool.spec.lowers(least),
     )
 }
 
 /// Whether a removal may not go on any more: it is held against what forbids one to begin.
-fn no_removal(name: &Name, removal: &Removal, snapshot: &Snapshot) -> bool {
+fn no_removal(name: &Name, removal: &Removal, snapshot: &Snapshot, least: Mode) -> bool {
     let Some(pool) = snapshot.pool_named(&removal.pool) else { return knows_pools(snapshot) };
     let node = snapshot.node_named(name).filter(|node| !removal.release && node.uid() == removal.uid);
     snapshot.policy.pause.down
         || pool.spec.pause.down
-        || pool.spec.lowers(Mode::Enforce)
+        || pool.spec.lowers(least)
         || node.is_some_and(|node| must_stay(snapshot, node, pool, &removal.displaces))
 }
 
@@ -234,12 +261,31 @@ fn staying(snapshot: &Snapshot, pool: &PoolEntry, ledger: &Ledger) -> u32 {
     nodes - going + rising.len() as u32
 }
 
+/// By what a plan is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Warrant {
+    /// The policy says `Enforce`.
+    Policy,
+    /// A person said yes to this very plan.
+    Approval,
+}
+
 /// The ways of removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Drain,
     Wait,
     Release,
+}
+
+impl Warrant {
+    /// The mode that a pool has to be in at least.
+    fn least(self) -> Mode {
+        match self {
+            Self::Policy => Mode::Enforce,
+            Self::Approval => Mode::Recommend,
+        }
+    }
 }
 
 /// A gang's actions stand one after the other, and are begun together.
@@ -249,10 +295,10 @@ fn for_one_gang(one: &Action, next: &Action) -> bool {
 
 /// Whether the mode of an action's pool lets it be done, and nothing has to come before: what follows another action of this
 /// plan is left to the next one.
-fn may_begin(action: &Action, snapshot: &Snapshot) -> bool {
+fn may_begin(action: &Action, snapshot: &Snapshot, warrant: Warrant) -> bool {
     let own = snapshot.pool_named(&action.target.pool).map(|pool| pool.spec.mode);
     let mode = own.map(|own| own.unwrap_or(snapshot.policy.mode).min(snapshot.policy.mode));
-    mode == Some(Mode::Enforce) && action.after.is_empty()
+    mode >= Some(warrant.least()) && action.after.is_empty()
 }
 
 fn is_launch(action: &Action) -> bool {
@@ -269,7 +315,7 @@ fn longest_window(snapshot: &Snapshot) -> Span {
 /// About how long a ledger is as JSON.
 fn bytes_of(ledger: &Ledger) -> usize {
     let launches = ledger.launches.iter().map(|(name, launch)| {
-        260 + name.len()
+        296 + name.len()
             + launch.pool.len()
             + launch.provider_id.len()
             + launch.token.len()
@@ -277,7 +323,7 @@ fn bytes_of(ledger: &Ledger) -> usize {
     });
     let removals = ledger.removals.iter().map(|(name, removal)| {
         let pods = bytes_of_pods(&removal.displaces) + bytes_of_pods(&removal.waits_for);
-        300 + name.len() + removal.pool.len() + removal.uid.len() + removal.provider_id.len() + pods
+        336 + name.len() + removal.pool.len() + removal.uid.len() + removal.provider_id.len() + pods
     });
     let moves = ledger.added.iter().chain(&ledger.removed).map(|entry| 42 + entry.pool.len());
     let workers = ledger.resizes.len() + ledger.worker_launches.len() + ledger.worker_removals.len();
@@ -293,5 +339,5 @@ fn bytes_of_pods(identities: &[Name]) -> usize {
 fn bytes_of_action(action: &Action) -> usize {
     let target = &action.target;
     let pods = bytes_of_pods(&action.precondition.displaces) + bytes_of_pods(&action.precondition.waits_for);
-    350 + target.name.len() + 2 * target.pool.len() + target.uid.len() + target.provider_id.len() + pods
+    386 + target.name.len() + 2 * target.pool.len() + target.uid.len() + target.provider_id.len() + pods
 }

@@ -7,19 +7,19 @@ use rustc_hash::FxHashMap;
 use crate::kube::Name;
 use crate::memory::{Ledger, Memory};
 use crate::observation::{Body, Change, Object, Observation};
+use crate::plan::DecisionId;
 use crate::policy::Health;
 use crate::procedure::{Next, Receipt, Reply, Request, Uncordon, VmStart, VmStop};
+use crate::publish::LastAction;
 use crate::snapshot::{NodeEntry, Snapshot};
 use crate::units::{Span, Time};
 
-use super::RequestId;
 use super::history::HistoryWriter;
 use super::writer::Writer;
+use super::{Ended, RequestId};
 
 /// Requests to be sent, with their names.
 type Requests = Vec<(RequestId, Request)>;
-/// What came of procedures that ended, by the node's name.
-type Receipts = Vec<(Name, Receipt)>;
 
 /// After so long without a reply a request counts as timed out: every adapter answers within its own timeout, far below.
 pub(super) const REPLY_LOST_AFTER: Span = Span::from_mins(5);
@@ -34,13 +34,15 @@ pub(super) struct Executor {
     pub(super) memory: Memory,
     pub(super) running: BTreeMap<Name, Running>,
     pub(super) writer: Writer,
-    /// Requests may be sent at all.
-    pub(super) acting: bool,
+    /// What it may do.
+    pub(super) may: Permissions,
     timers: BTreeSet<(Time, Name)>,
     owners: FxHashMap<RequestId, Owner>,
     requests_made: u64,
     requests: Vec<(RequestId, Request)>,
-    receipts: Vec<(Name, Receipt)>,
+    ended: Vec<Ended>,
+    /// What was last begun in each pool.
+    pub(super) begun: BTreeMap<Name, LastAction>,
     /// The ledger is still on the time line of the process that wrote it.
     foreign: bool,
     pub(super) history: HistoryWriter,
@@ -48,10 +50,27 @@ pub(super) struct Executor {
     pub(super) strikes_max: u32,
 }
 
+/// What an executor may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Permissions {
+    /// Begin what the engine's own plans ask for.
+    pub(super) begin: bool,
+    /// Send requests: also for what a person approved.
+    pub(super) send: bool,
+}
+
+impl Permissions {
+    /// Everything.
+    #[cfg(test)]
+    pub(super) const ALL: Self = Self { begin: true, send: true };
+}
+
 /// A procedure under way.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) machine: Machine,
+    /// The decision that it carries out.
+    decision: Option<DecisionId>,
     /// Since when this process runs it.
     pub(super) since: Time,
     /// Found in the ledger of an earlier process.
@@ -118,12 +137,13 @@ impl Executor {
             memory,
             running: BTreeMap::new(),
             writer,
-            acting: false,
+            may: Permissions::default(),
             timers: BTreeSet::new(),
             owners: FxHashMap::default(),
             requests_made: 0,
             requests: Vec::new(),
-            receipts: Vec::new(),
+            ended: Vec::new(),
+            begun: BTreeMap::new(),
             foreign,
             history: HistoryWriter::default(),
             strikes_max: Health::default().strikes,
@@ -151,14 +171,14 @@ impl Executor {
         }
     }
 
-    /// Begins or ceases to act. While it does not act nothing is sent, and what was under way is resumed from the ledger later.
-    pub(super) fn set_acting(&mut self, now: Time, acting: bool) {
-        if self.acting == acting {
+    /// Begins or ceases to act. While nothing may be sent, what was under way waits in the ledger and is resumed later.
+    pub(super) fn permit(&mut self, now: Time, may: Permissions) {
+        if self.may == may {
             return;
         }
-        self.acting = acting;
+        self.may = may;
         self.drop_all();
-        if acting {
+        if may.send {
             self.resume_all(now);
         }
     }
@@ -172,16 +192,19 @@ impl Executor {
         self.writer.interrupted();
     }
 
-    /// Goes on with everything that the ledger knows.
+    /// Goes on with everything that the ledger knows; where only approvals are heeded, with what they began.
     pub(super) fn resume_all(&mut self, now: Time) {
         let ledger = &self.memory.ledger;
+        let goes_on = |name: &Name| self.may.begin || ledger.is_approved(name);
         let starts = ledger
             .launches
             .iter()
+            .filter(|(name, _)| goes_on(name))
             .map(|(name, launch)| (name.clone(), Machine::Start(VmStart::resume(name, launch))));
         let stops = ledger
             .removals
             .iter()
+            .filter(|(name, _)| goes_on(name))
             .map(|(name, removal)| (name.clone(), Machine::Stop(VmStop::resume(name, removal))));
         let machines: Vec<(Name, Machine)> = starts.chain(stops).collect();
         let durable = self.writer.is_clean();
@@ -196,8 +219,16 @@ impl Executor {
     /// Takes a procedure up. One whose mark is not durable yet waits for that.
     pub(super) fn insert(&mut self, now: Time, name: Name, machine: Machine, gated: bool, resumed: bool) {
         let gate = gated.then(|| (self.memory.ledger.version + 1, None));
-        let mut running =
-            Running { machine, since: now, resumed, gate, asked: None, timer: None, stepped_at: Time::ZERO };
+        let mut running = Running {
+            machine,
+            decision: self.memory.ledger.decision_of(&name),
+            since: now,
+            resumed,
+            gate,
+            asked: None,
+            timer: None,
+            stepped_at: Time::ZERO,
+        };
         if running.gate.is_none() {
             running.timer = Some(now);
             self.timers.insert((now, name.clone()));
@@ -215,7 +246,7 @@ impl Executor {
 
     /// Takes a forgotten cordon off.
     pub(super) fn uncordon(&mut self, now: Time, name: &Name) {
-        if self.acting && !self.writer.is_fenced() && !self.is_busy(name) {
+        if self.may.send && !self.writer.is_fenced() && !self.is_busy(name) {
             self.insert(now, name.clone(), Machine::Uncordon(Uncordon::begin(name, now)), false, false);
         }
     }
@@ -274,7 +305,7 @@ impl Executor {
 
     /// Goes on with everything that is due.
     pub(super) fn wake(&mut self, now: Time) {
-        if !self.acting {
+        if !self.may.send {
             return;
         }
         while let Some((at, name)) = self.timers.first().cloned() {
@@ -340,7 +371,7 @@ impl Executor {
         match next {
             Next::Done(receipt) => {
                 self.receive(now, name, &running, receipt);
-                self.receipts.push((name.clone(), receipt));
+                self.note_end(name, &running, receipt);
                 return;
             }
             Next::Request(request) => {
@@ -367,7 +398,19 @@ impl Executor {
             self.timers.remove(&(timer, name.clone()));
         }
         self.receive(now, name, &running, receipt);
-        self.receipts.push((name.clone(), receipt));
+        self.note_end(name, &running, receipt);
+    }
+
+    fn note_end(&mut self, name: &Name, running: &Running, receipt: Receipt) {
+        self.ended.push(Ended { node: name.clone(), receipt, decision: running.decision });
+    }
+
+    /// The decision that a request belongs to.
+    pub(super) fn decision_of(&self, id: RequestId) -> Option<DecisionId> {
+        match self.owners.get(&id)? {
+            Owner::Procedure(name) => self.running.get(name)?.decision,
+            Owner::Ledger | Owner::History => None,
+        }
     }
 
     fn set_timer(&mut self, running: &mut Running, name: &Name, at: Time) {
@@ -400,20 +443,20 @@ impl Executor {
     }
 
     /// What is to be sent and what has ended; the ledger is written first where it must be.
-    pub(super) fn take(&mut self, now: Time) -> (Requests, Receipts) {
-        if self.acting {
+    pub(super) fn take(&mut self, now: Time) -> (Requests, Vec<Ended>) {
+        if self.may.send {
             self.flush(now);
             let write = self.history.write(now, &self.memory.history);
             if let Some(body) = write.filter(|_| !self.writer.is_fenced()) {
                 self.send(Request::WriteHistory { body: body.into() }, Owner::History);
             }
         }
-        (std::mem::take(&mut self.requests), std::mem::take(&mut self.receipts))
+        (std::mem::take(&mut self.requests), std::mem::take(&mut self.ended))
     }
 
     /// When something is due.
     pub(super) fn wake_at(&self) -> Time {
-        if !self.acting {
+        if !self.may.send {
             return Time::FAR_FUTURE;
         }
         let timer = self.timers.first().map_or(Time::FAR_FUTURE, |(at, _)| *at);

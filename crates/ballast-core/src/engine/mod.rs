@@ -10,8 +10,10 @@
 //! resumes every procedure from the ledger, by looking first. The history is written now and then, and nothing waits for it.
 
 mod apply;
+mod approve;
 mod executor;
 mod history;
+mod publish;
 mod receipts;
 mod sweep;
 mod view;
@@ -27,15 +29,18 @@ use crate::check::check;
 use crate::kube::{Name, Node};
 use crate::memory::{Ledger, LedgerError, Memory, StoredHistory};
 use crate::observation::Observation;
-use crate::plan::{Hold, HoldReason, Plan, Severity, Subject};
+use crate::plan::{DecisionId, Hold, HoldReason, Plan, Severity, Subject};
 use crate::planner::{self, Scratch};
 use crate::policy::{ClusterPolicySpec, Mode, VmPool};
 use crate::procedure::{Receipt, Reply, Request};
+use crate::publish::RefusedPlan;
 use crate::record::{Body, Recorder};
 use crate::snapshot::{Snapshot, Store};
 use crate::units::{Span, Time};
 
-use executor::Executor;
+use apply::Warrant;
+pub use approve::Refusal;
+use executor::{Executor, Permissions};
 use sweep::Sweep;
 use waking::Waking;
 
@@ -55,10 +60,21 @@ pub struct Outcome {
     pub requests: Vec<(RequestId, Request)>,
     /// The plan, if one was made.
     pub plan: Option<Arc<Plan>>,
-    /// What came of procedures that ended, by the node's name.
-    pub receipts: Vec<(Name, Receipt)>,
+    /// Procedures that ended.
+    pub receipts: Vec<Ended>,
     /// When to tick again at the latest.
     pub wake_at: Time,
+}
+
+/// A procedure that ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The node, by its name.
+    pub node: Name,
+    /// What came of it.
+    pub receipt: Receipt,
+    /// The decision that it carried out.
+    pub decision: Option<DecisionId>,
 }
 
 /// Decides and acts, sans I/O.
@@ -74,6 +90,8 @@ pub struct Engine {
     recorder: Option<Recorder>,
     /// This process is the one that writes.
     leads: bool,
+    /// The approved plan that was last refused.
+    refused: Option<RefusedPlan>,
 }
 
 impl Engine {
@@ -91,6 +109,7 @@ impl Engine {
             plans: 0,
             recorder: None,
             leads: true,
+            refused: None,
         })
     }
 
@@ -127,12 +146,12 @@ impl Engine {
             recorder.push(now, Body::Followed);
         }
         self.leads = false;
-        self.executor.set_acting(now, false);
+        self.executor.permit(now, Permissions::default());
     }
 
     /// Whether what it plans is carried out: it leads, and the policy says so.
     pub fn acts(&self) -> bool {
-        self.executor.acting
+        self.executor.may.begin
     }
 
     /// The cluster's policy as it is known.
@@ -177,6 +196,12 @@ impl Engine {
         &self.executor.memory
     }
 
+    /// What is remembered, to be changed by a test.
+    #[cfg(test)]
+    pub(crate) fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.executor.memory
+    }
+
     /// The last plan.
     pub fn last_plan(&self) -> Option<&Arc<Plan>> {
         self.last.as_ref()
@@ -213,7 +238,11 @@ impl Engine {
 
     fn plan(&mut self, now: Time) -> Arc<Plan> {
         let snapshot = self.store.snapshot();
-        self.executor.set_acting(now, self.leads && may_act(&snapshot.policy));
+        if self.executor.memory.ledger.forget_approved() {
+            self.executor.writer.changed(now);
+        }
+        let may = self.permissions(&snapshot.policy);
+        self.executor.permit(now, may);
         self.executor.strikes_max = snapshot.policy.health.strikes.max(1);
         let (mut plan, history) = planner::plan(&snapshot, &self.executor.memory, now, &mut self.scratch);
         self.executor.memory.history = history;
@@ -231,6 +260,13 @@ impl Engine {
         plan
     }
 
+    /// What may be done under a policy. In `Recommend` only what was approved goes on, until its end is stored.
+    fn permissions(&self, policy: &ClusterPolicySpec) -> Permissions {
+        let begin = self.leads && may_act(policy);
+        let is_owed = !self.executor.memory.ledger.approved.is_empty() || !self.executor.writer.is_clean();
+        Permissions { begin, send: begin || (self.leads && policy.mode == Mode::Recommend && is_owed) }
+    }
+
     /// Begins what a plan asks for, unless the check finds that it would break a promise. The report says which.
     fn carry_out(&mut self, now: Time, snapshot: &Snapshot, plan: &mut Plan) {
         if plan.actions.is_empty() {
@@ -238,7 +274,7 @@ impl Engine {
         }
         plan.report.promises = check(snapshot, &self.executor.memory, plan);
         let is_refused = plan.report.promises.iter().any(|note| note.severity == Severity::Fatal);
-        let waiting = if is_refused { 0 } else { self.executor.apply(now, plan, snapshot) };
+        let waiting = if is_refused { 0 } else { self.executor.apply(now, plan, snapshot, Warrant::Policy) };
         let mut hold =
             |reason| plan.report.holds.push(Hold { subject: Subject::Cluster, reason, until: None });
         if is_refused {
@@ -251,16 +287,17 @@ impl Engine {
 
     fn outcome(&mut self, now: Time, plan: Option<Arc<Plan>>) -> Outcome {
         let (requests, receipts) = self.executor.take(now);
-        for (name, receipt) in &receipts {
+        for Ended { node, receipt, .. } in &receipts {
             self.waking.ended(now, *receipt);
-            self.sweep.ended(name);
+            self.sweep.ended(node);
         }
         if let Some(recorder) = &mut self.recorder {
-            for (name, receipt) in &receipts {
-                recorder.push(now, Body::Noted { node: name.clone(), receipt: *receipt });
+            for Ended { node, receipt, decision } in receipts.iter().cloned() {
+                recorder.push(now, Body::Noted { node, receipt, decision });
             }
-            for (id, request) in &requests {
-                recorder.push(now, Body::Requested { id: *id, request: request.clone() });
+            for (id, request) in requests.iter().cloned() {
+                let decision = self.executor.decision_of(id);
+                recorder.push(now, Body::Requested { id, request, decision });
             }
         }
         Outcome { requests, plan, receipts, wake_at: self.wake_at() }

@@ -109,6 +109,7 @@ impl Executor {
             waits_for: Vec::new(),
             stopping: false,
             displaces: Vec::new(),
+            decision: launch.decision,
         };
         let machine = Machine::Stop(VmStop::begin(name, &removal));
         self.memory.ledger.removals.insert(name.clone(), removal);

@@ -1,12 +1,13 @@
 //! The ledger: budgets spent, launches and removals under way, back-off. Small, and durable before the action.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
 use crate::memory::{Resize, WorkerLaunch, WorkerRemoval};
 use crate::observation::ErrorClass;
+use crate::plan::{DecisionId, PlanId};
 use crate::policy::StopMode;
 use crate::units::{Span, Time};
 
@@ -35,6 +36,9 @@ pub struct Ledger {
     pub back_off: Vec<BackOff>,
     /// Launches in a row that never joined, by pool.
     pub strikes: BTreeMap<Name, u32>,
+    /// Plans that a person approved and of which something is under way.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub approved: BTreeSet<PlanId>,
     /// Sizes that were written and are not followed yet, by `kind/namespace/name`; of a group of Ray workers by
     /// `RayCluster/namespace/name/group`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -71,6 +75,9 @@ pub struct Launch {
     pub since: Time,
     /// When it is given up.
     pub deadline: Time,
+    /// The decision that it carries out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<DecisionId>,
 }
 
 /// How a launch brings a node.
@@ -120,6 +127,9 @@ pub struct Removal {
     /// Pods that the plan allowed to be displaced, by identity.
     #[serde(default)]
     pub displaces: Vec<Name>,
+    /// The decision that it carries out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<DecisionId>,
 }
 
 impl Removal {
@@ -193,10 +203,35 @@ impl Ledger {
         Ok(serde_json::from_value(fields.into())?)
     }
 
+    /// The decision that is carried out with a node, by its name.
+    pub fn decision_of(&self, name: &str) -> Option<DecisionId> {
+        let launch = self.launches.get(name).and_then(|launch| launch.decision);
+        launch.or_else(|| self.removals.get(name)?.decision)
+    }
+
+    /// Whether what is under way with a node was approved by a person.
+    pub fn is_approved(&self, name: &str) -> bool {
+        self.decision_of(name).is_some_and(|decision| self.approved.contains(&decision.plan))
+    }
+
+    /// Forgets approvals of which nothing is under way any more. Whether there were any.
+    pub fn forget_approved(&mut self) -> bool {
+        let launches = self.launches.values().filter_map(|launch| launch.decision);
+        let removals = self.removals.values().filter_map(|removal| removal.decision);
+        let alive: BTreeSet<PlanId> = launches.chain(removals).map(|decision| decision.plan).collect();
+        let before = self.approved.len();
+        self.approved.retain(|plan| alive.contains(plan));
+        self.approved.len() < before
+    }
+
     /// Counts a launch. Its token ends in a number; no later launch may have one as low.
     pub fn note_launch(&mut self, token: &str) {
-        let number = token.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(0);
-        self.launches_made = self.launches_made.saturating_add(1).max(number);
+        self.launches_made = self.launches_made.saturating_add(1).max(number_of(token));
+    }
+
+    /// Whether no launch has had a token with this number yet.
+    pub fn is_fresh(&self, token: &str) -> bool {
+        number_of(token) > self.launches_made
     }
 
     /// The back-off that holds now for a launch of this instance type.
@@ -292,6 +327,11 @@ impl Ledger {
         let leaving = self.worker_removals.values_mut().map(|one| (&mut one.since, &mut one.deadline));
         launches.chain(removals).chain(resizes).chain(made).chain(leaving)
     }
+}
+
+/// The number at the end of a launch's token.
+fn number_of(token: &str) -> u64 {
+    token.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// A number from 0 to 999 that depends on nothing but the place and the count: jitter without randomness.

@@ -1,6 +1,7 @@
 //! The plan: an immutable value that leaves no choice for later, and a report of what was not done and why.
 
 mod action;
+mod id;
 mod reason;
 mod report;
 mod shared;
@@ -9,6 +10,7 @@ mod trace_words;
 mod words;
 
 pub use action::{Action, ActionId, ActionKind, Precondition, Target, TargetKind};
+pub use id::{DecisionId, PlanId, PlanIdError};
 pub use reason::{
     ActionCode, HoldReason, Input, Limit, Misfit, Offer, PodBlock, Reason, SkipReason, SourceTrouble,
     Subject, UnsafeToRemove, WaitingOn,
@@ -42,6 +44,8 @@ use crate::wish::Wish;
 pub struct Plan {
     /// Version of this form.
     pub schema_version: u32,
+    /// Names what is decided: the same actions have the same id, whenever the plan is made.
+    pub id: PlanId,
     /// The instant it was made for.
     pub now: Time,
     /// What is done, in an order that may be kept from first to last.

@@ -125,6 +125,38 @@ pub enum Limit {
     Granted,
 }
 
+impl Limit {
+    /// Which, without its model.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::PoolMax => "PoolMax",
+            Self::PoolMin => "PoolMin",
+            Self::Nodes => "Nodes",
+            Self::Cores => "Cores",
+            Self::Memory => "Memory",
+            Self::Gpus(_) => "Gpus",
+            Self::CostPerHour => "CostPerHour",
+            Self::Growth => "Growth",
+            Self::PoolRemovalBudget => "PoolRemovalBudget",
+            Self::ClusterRemovalBudget => "ClusterRemovalBudget",
+            Self::WorkloadMax => "WorkloadMax",
+            Self::WorkloadMin => "WorkloadMin",
+            Self::MaxLoad => "MaxLoad",
+            Self::Rate => "Rate",
+            Self::Quota => "Quota",
+            Self::Granted => "Granted",
+        }
+    }
+
+    /// Which, with its model: `Gpus/a100`.
+    pub fn code(&self) -> Name {
+        match self {
+            Self::Gpus(model) => format!("Gpus/{model}").into(),
+            other => other.kind().into(),
+        }
+    }
+}
+
 /// What a report entry speaks of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all_fields = "camelCase")]

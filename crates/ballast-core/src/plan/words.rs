@@ -107,6 +107,17 @@ impl fmt::Display for SourceTrouble {
     }
 }
 
+impl SourceTrouble {
+    /// What is wrong, without anything that passes with time.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::Stale(_) => "has not answered for too long".to_owned(),
+            Self::Ahead(_) => "gave an answer from the future".to_owned(),
+            Self::NotSynced | Self::Failed(_) | Self::SuddenlyShrunk => self.to_string(),
+        }
+    }
+}
+
 impl SkipReason {
     /// Why, without what passes or would change it: alike for all that are stuck alike.
     pub fn cause(&self) -> String {

@@ -10,7 +10,7 @@ mod tests;
 
 use crate::grant::{Bins, Scratch as Bench, Terms, elastic};
 use crate::memory::{History, Memory};
-use crate::plan::{Hold, HoldReason, Plan, Report, Shared, Step, Subject};
+use crate::plan::{Hold, HoldReason, Plan, PlanId, Report, Shared, Step, Subject};
 use crate::scalers::nodes::{Removals, Weighing, displaceable, holds_with, keep_room, still_to_leave};
 use crate::snapshot::Snapshot;
 use crate::units::{Span, Time};
@@ -107,10 +107,12 @@ pub fn plan_with(
     removals.idle_since.extend(nodeless);
     report.trace = placed.options.clone().and(removals.candidates.into_iter().map(Step::Candidate));
     report.next_look = Some(next_look(memory, now, removals.next_at));
+    let actions = actions::in_order(take_backs, &said.launches, releases.into_iter().chain(stops));
     let plan = Plan {
         schema_version: Plan::VERSION,
+        id: PlanId::of(&actions),
         now,
-        actions: actions::in_order(take_backs, &said.launches, releases.into_iter().chain(stops)),
+        actions,
         wishes: wishes.wishes.clone().and(elastic.iter().map(|elastic| elastic.wish())),
         grants: said.grants.clone().and(elastic_grants),
         report,
@@ -146,6 +148,7 @@ fn next_look(memory: &Memory, now: Time, removal: Option<Time>) -> Time {
 fn empty(now: Time, report: Report) -> Plan {
     Plan {
         schema_version: Plan::VERSION,
+        id: PlanId::of(&[]),
         now,
         actions: Shared::default(),
         wishes: Shared::default(),

@@ -1,7 +1,8 @@
 //! The record: all that went into an engine and all that came out, as append-only entries.
 //!
 //! One JSON object a line. Logs, events, the console, `why` and replay read only this. The entries that go in (`Started`,
-//! `Led`, `Followed`, `Observed`, `Settled`) suffice to make all others again, byte for byte: [`replay`] does that and compares.
+//! `Led`, `Followed`, `Approved`, `Observed`, `Settled`) suffice to make all others again, byte for byte: [`replay`] does that
+//! and compares.
 //!
 //! No secret is recorded: of annotations only those that decisions read, of a provider's settings only the names, of an
 //! error's words only a short beginning without what follows a token. A record that is lost changes no decision: nothing in
@@ -26,12 +27,13 @@ use serde::{Deserialize, Serialize};
 use crate::engine::RequestId;
 use crate::kube::Name;
 use crate::observation::Observation;
-use crate::plan::Plan;
+use crate::plan::{DecisionId, Plan};
 use crate::procedure::{Receipt, Reply, Request};
+use crate::publish::PublishedPlan;
 use crate::units::Time;
 
 /// Version of the form of entries; a reader refuses others.
-pub const RECORD_VERSION: u32 = 1;
+pub const RECORD_VERSION: u32 = 2;
 
 /// One entry of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,6 +75,11 @@ pub enum Body {
     },
     /// From now on another process is the one that writes.
     Followed,
+    /// A person approved a published plan.
+    Approved {
+        /// The plan.
+        plan: Box<PublishedPlan>,
+    },
     /// The engine was called with these observations.
     Observed {
         /// What sources said.
@@ -90,6 +97,9 @@ pub enum Body {
         id: RequestId,
         /// What.
         request: Request,
+        /// The decision that it belongs to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<DecisionId>,
     },
     /// A reply came.
     Settled {
@@ -105,6 +115,9 @@ pub enum Body {
         node: Name,
         /// What came of it.
         receipt: Receipt,
+        /// The decision that it belongs to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<DecisionId>,
     },
     /// Entries were dropped because nobody took them in time.
     Lost {

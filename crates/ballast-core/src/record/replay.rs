@@ -138,9 +138,9 @@ pub(super) fn started(entry: &Entry, line: u64) -> Result<Option<Engine>, Replay
 
 /// Whether an entry is what an engine was given; all others are what came out.
 fn is_input(entry: &Entry) -> bool {
-    use Body::{Followed, Led, Lost, Noted, Observed, Planned, Requested, Settled, Started};
+    use Body::{Approved, Followed, Led, Lost, Noted, Observed, Planned, Requested, Settled, Started};
     match &entry.body {
-        Led { .. } | Followed | Observed { .. } | Settled { .. } => true,
+        Led { .. } | Followed | Approved { .. } | Observed { .. } | Settled { .. } => true,
         Started { .. } | Planned { .. } | Requested { .. } | Noted { .. } | Lost { .. } => false,
     }
 }
@@ -154,6 +154,11 @@ pub(super) fn feed(engine: &mut Engine, entry: &Entry) -> Result<bool, LedgerErr
         }
         Body::Followed => {
             engine.follow(entry.at);
+            return Ok(false);
+        }
+        Body::Approved { plan } => {
+            // What came of it is told by what follows.
+            let _ = engine.approve(entry.at, plan);
             return Ok(false);
         }
         Body::Observed { observations } => engine.tick(entry.at, observations.clone()),

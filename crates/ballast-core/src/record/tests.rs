@@ -128,7 +128,7 @@ fn what_is_not_a_whole_record_is_refused() {
     let whole = Entry {
         seq: 1,
         at: crate::units::Time::ZERO,
-        body: Body::Started { version: 1, ledger: None, history: None, follows: false },
+        body: Body::Started { version: RECORD_VERSION, ledger: None, history: None, follows: false },
     };
     let cut = whole.to_line() + "\n{\"seq\":2,\"at\"";
     let replayed = replay(cut.as_bytes()).unwrap();

@@ -89,6 +89,11 @@ impl Store {
         &self.current.policy
     }
 
+    /// The name of the cluster's policy, where there is one.
+    pub fn policy_name(&self) -> Option<&Name> {
+        self.policy_name.as_ref()
+    }
+
     /// The pools as they are known.
     pub fn pools(&self) -> Vec<VmPool> {
         let document = |pool: &PoolEntry| VmPool {

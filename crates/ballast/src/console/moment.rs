@@ -75,12 +75,13 @@ impl Moments {
                     .iter()
                     .for_each(|action| self.push(entry.at, What::Decided(Box::new(action.clone()))));
             }
-            Body::Noted { node, receipt } => {
+            Body::Noted { node, receipt, .. } => {
                 self.push(entry.at, What::Ended { node: node.clone(), receipt: *receipt });
             }
             Body::Started { .. }
             | Body::Led { .. }
             | Body::Followed
+            | Body::Approved { .. }
             | Body::Observed { .. }
             | Body::Requested { .. }
             | Body::Settled { .. }

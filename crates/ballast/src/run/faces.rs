@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use ballast_core::engine::{Engine, Outcome};
-use ballast_core::plan::{Action, ActionKind, Plan, Target};
+use ballast_core::engine::{Ended, Engine, Outcome};
+use ballast_core::plan::{Action, ActionKind, DecisionId, Plan, Target};
 use ballast_core::record::Body;
 use ballast_core::units::Time;
 use ballast_live::runner::Listener;
@@ -35,13 +35,13 @@ impl Listener for Faces {
         if let Some(plan) = &outcome.plan {
             self.log(plan, engine.acts());
         }
-        for (node, receipt) in &outcome.receipts {
-            tracing::info!(%node, "{receipt}");
+        for Ended { node, receipt, decision } in &outcome.receipts {
+            tracing::info!(%node, decision = decision.map(tracing::field::display), "{receipt}");
         }
         let entries = engine.recorder().map(|recorder| recorder.take()).unwrap_or_default();
         for entry in &entries {
-            if let Body::Requested { request, .. } = &entry.body {
-                tracing::debug!(?request, "asks");
+            if let Body::Requested { request, decision, .. } = &entry.body {
+                tracing::debug!(?request, decision = decision.map(tracing::field::display), "asks");
             }
         }
         self.feed.record(&entries);
@@ -58,11 +58,11 @@ impl Faces {
     fn log(&mut self, plan: &Plan, acts: bool) {
         let what = |action: &Action| (action.kind, action.target.clone());
         for action in plan.actions.iter().filter(|action| !self.decided.contains(&what(action))) {
-            let (id, kind, target, why) =
-                (&action.id, action.kind, &action.target.name, &action.reason.message);
+            let decision = DecisionId { plan: plan.id, action: action.id };
+            let (kind, target, why) = (action.kind, &action.target.name, &action.reason.message);
             match acts {
-                true => tracing::info!(action = %id, ?kind, %target, "{why}"),
-                false => tracing::info!(action = %id, would = ?kind, %target, "{why}"),
+                true => tracing::info!(%decision, ?kind, %target, "{why}"),
+                false => tracing::info!(%decision, would = ?kind, %target, "{why}"),
             }
         }
         self.decided = plan.actions.iter().map(what).collect();

@@ -56,6 +56,7 @@ fn under_way(cluster: &mut Cluster, name: &str, token: &str) {
         token: token.into(),
         since: cluster.now,
         deadline: cluster.now + Span::from_mins(15),
+        decision: None,
     };
     cluster.memory.ledger.launches.insert(name.into(), launch);
 }

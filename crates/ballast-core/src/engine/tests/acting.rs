@@ -62,7 +62,7 @@ fn a_plan_that_would_break_a_promise_is_refused_and_says_so() {
             node.metadata.annotations = labels(&[("ballast.dev/do-not-disrupt", "true")]);
         }
         let mut engine = Engine::new(None).unwrap();
-        engine.executor.set_acting(cluster.now, true);
+        engine.executor.permit(cluster.now, crate::engine::executor::Permissions::ALL);
         engine.carry_out(cluster.now, &cluster.store().snapshot(), &mut plan);
         let (requests, _) = engine.executor.take(cluster.now);
         let refused = plan.report.holds.iter().any(|hold| hold.reason == HoldReason::PlanRefused);
@@ -290,7 +290,7 @@ fn a_pause_takes_back_launches_that_were_not_asked_for() {
     paused.policy.pause.up = true;
     let outcome = engine.tick(cluster.now + Span::from_secs(1), paused.observations());
     assert_eq!(outcome.receipts.len(), 3);
-    assert!(outcome.receipts.iter().all(|(_, receipt)| *receipt == Receipt::LaunchCancelled));
+    assert!(outcome.receipts.iter().all(|ended| ended.receipt == Receipt::LaunchCancelled));
     let then = engine.settle(cluster.now + Span::from_secs(2), first.requests[0].0, Reply::Done);
     assert_eq!(then.requests, []);
 }

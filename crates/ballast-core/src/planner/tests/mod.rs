@@ -61,6 +61,7 @@ fn a_removal(cluster: &Cluster, node: &str) -> Removal {
         waits_for: Vec::new(),
         stopping: false,
         displaces: Vec::new(),
+        decision: None,
     }
 }
 

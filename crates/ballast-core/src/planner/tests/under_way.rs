@@ -61,6 +61,7 @@ fn a_launch(cluster: &Cluster, kind: LaunchKind, provider_id: &str) -> Launch {
         token: "cpu-1".into(),
         since: cluster.now,
         deadline: cluster.now + Span::from_mins(15),
+        decision: None,
     }
 }
 
@@ -252,6 +253,7 @@ fn a_machine_is_one_place_whatever_its_node_is_called() {
         token: "cpu-1".into(),
         since: just_now,
         deadline: cluster.now + Span::from_mins(15),
+        decision: None,
     };
     cluster.memory.ledger.launches.insert("cpu-1".into(), launch);
     for pod in 0..2 {

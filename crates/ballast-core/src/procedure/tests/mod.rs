@@ -89,6 +89,7 @@ pub(super) fn a_launch(kind: LaunchKind, deadline: Span) -> Launch {
         token: "t1".into(),
         since: START,
         deadline: START + deadline,
+        decision: None,
     }
 }
 
@@ -107,6 +108,7 @@ pub(super) fn a_removal(deadline: Span) -> Removal {
         waits_for: Vec::new(),
         stopping: false,
         displaces: vec!["p1".into(), "p2".into()],
+        decision: None,
     }
 }
 

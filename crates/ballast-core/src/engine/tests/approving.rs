@@ -1,0 +1,238 @@
+//! A plan that a person approved is done as it was published, or not at all.
+
+use crate::engine::{Engine, Refusal};
+use crate::fixtures::labels;
+use crate::memory::{Launch, LaunchKind};
+use crate::observation::InstanceState;
+use crate::policy::Mode;
+use crate::publish::{DocumentStatus, PlanState, PublishedPlan};
+use crate::record::replay;
+use crate::units::Span;
+
+use super::acting::{one_unneeded, three_wait};
+use super::world::{Fault, World};
+use crate::fixtures::Cluster;
+
+/// A world in `Recommend` that has been looked at once.
+fn recommending(mut cluster: Cluster) -> World {
+    cluster.policy.mode = Mode::Recommend;
+    let mut world = World::new(cluster);
+    world.tick();
+    world
+}
+
+/// What stands in the status of the policy.
+fn stands(world: &mut World, before: Option<&PublishedPlan>) -> PublishedPlan {
+    let published = world.engine.published(world.now());
+    let said = published.documents.values().find(|said| said.plan.is_some()).expect("there is a policy");
+    let before = DocumentStatus { plan: before.cloned(), ..DocumentStatus::default() };
+    before.merge(said, 1, world.now()).plan.expect("a plan")
+}
+
+#[test]
+fn what_is_approved_is_done_and_nothing_else() {
+    let mut world = recommending(three_wait());
+    let plan = stands(&mut world, None);
+    assert_eq!((plan.state, plan.actions.len()), (PlanState::Proposed, 3));
+    // One more comes that the person has not seen.
+    world.cluster.pending("late-1", &[("cpu", "3")]);
+    world.engine.approve(world.now(), &plan).expect("it stands");
+    world.tick();
+    let begun = stands(&mut world, Some(&plan));
+    assert_eq!((begun.id, begun.state), (plan.id, PlanState::UnderWay));
+    world.run(Span::from_mins(10));
+    assert_eq!((world.made, world.waiting(), world.count("create")), (3, 1, 3));
+    let done = stands(&mut world, Some(&begun));
+    assert_eq!((done.id, done.state), (plan.id, PlanState::Done));
+    let ledger = &world.engine.memory().ledger;
+    assert!(ledger.approved.is_empty() && ledger.launches.is_empty(), "it is over, and is not remembered");
+    let sent = world.log.len();
+    world.run(Span::from_mins(10));
+    assert_eq!(world.log.len(), sent, "and nothing more is asked for, not even of memory");
+    // What is proposed next is for the one that came late.
+    let next = stands(&mut world, Some(&done));
+    assert_eq!((next.state, next.actions.len()), (PlanState::Proposed, 1));
+}
+
+#[test]
+fn an_approved_removal_goes_on_after_a_crash() {
+    for crash in 1..9 {
+        let mut world = recommending(one_unneeded());
+        let plan = stands(&mut world, None);
+        world.fault = Some((crash, Fault::CrashAfter));
+        world.engine.approve(world.now(), &plan).expect("it stands");
+        world.run(Span::from_mins(15));
+        assert_eq!(world.cluster.instances["sim:///n2"].state, InstanceState::Stopped, "after {crash}");
+        assert_eq!((world.stops, world.cordoned().len()), (1, 0), "after {crash}: {:?}", world.log);
+        assert!(world.engine.memory().ledger.approved.is_empty());
+    }
+}
+
+#[test]
+fn an_approved_removal_that_had_done_nothing_before_a_crash_is_proposed_anew() {
+    let mut world = recommending(one_unneeded());
+    let plan = stands(&mut world, None);
+    world.fault = Some((0, Fault::CrashAfter));
+    world.engine.approve(world.now(), &plan).expect("it stands");
+    world.run(Span::from_mins(5));
+    assert_eq!((world.count("cordon"), world.stops, world.restarts), (0, 0, 1), "{:?}", world.log);
+    let again = stands(
+        &mut world,
+        Some(&PublishedPlan { state: PlanState::Done, valid_until: None, ..plan.clone() }),
+    );
+    assert_eq!((again.id, again.state), (plan.id, PlanState::Proposed));
+}
+
+#[test]
+fn an_approval_that_was_begun_before_a_crash_is_not_begun_twice() {
+    let mut world = recommending(three_wait());
+    let plan = stands(&mut world, None);
+    world.engine.approve(world.now(), &plan).expect("it stands");
+    world.tick();
+    world.restart();
+    world.tick();
+    world.engine.approve(world.now(), &plan).expect("it goes on");
+    world.run(Span::from_mins(5));
+    assert_eq!((world.made, world.waiting()), (3, 0));
+    let again = world.engine.approve(world.now(), &plan).expect_err("it was done");
+    assert!(matches!(again, Refusal::Changed { how: "is there already", .. }), "{again}");
+}
+
+/// What happens between the publication and the approval, and what is said then.
+type Case = (fn() -> Cluster, fn(&mut World, &mut PublishedPlan), &'static str);
+
+#[test]
+fn every_refusal_says_why_and_nothing_is_done() {
+    let cases: &[Case] = &[
+        (three_wait, |world, _| world.engine.follow(world.now()), "this process does not lead"),
+        (
+            three_wait,
+            |world, _| world.cluster.policy.mode = Mode::Observe,
+            "the mode is Observe: only in Recommend is a plan carried out by an approval",
+        ),
+        (three_wait, |_, plan| plan.state = PlanState::Done, "it is not proposed any more"),
+        (
+            three_wait,
+            |world, _| world.cluster.now += Span::from_mins(10),
+            "it was valid until 2026-11-16T12:10:00Z",
+        ),
+        (three_wait, |_, plan| drop(plan.actions.pop()), "its actions are not those that its id stands for"),
+        (
+            one_unneeded,
+            |_, plan| plan.actions[0].target.name = "n1".into(),
+            "its actions are not those that its id stands for",
+        ),
+        (
+            one_unneeded,
+            |world, _| world.cluster.nodes.get_mut("n2").unwrap().metadata.uid = "made-anew".into(),
+            "n2 is another node of the same name",
+        ),
+        (one_unneeded, |world, _| drop(world.cluster.nodes.remove("n2")), "n2 is not there any more"),
+        (
+            one_unneeded,
+            |world, _| {
+                world.cluster.nodes.get_mut("n2").unwrap().spec.provider_id = "sim:///other".into();
+            },
+            "n2 is on another machine",
+        ),
+        (
+            three_wait,
+            |world, _| world.cluster.instance("cpu-2", "cpu", InstanceState::Running),
+            "cpu-2 is there already",
+        ),
+        (
+            three_wait,
+            |world, _| world.engine.memory_mut().ledger.launches_made = 1,
+            "cpu-1 was launched meanwhile",
+        ),
+        (three_wait, |world, _| world.cluster.policy.pause.up = true, "cpu is paused"),
+        (
+            one_unneeded,
+            |world, _| world.cluster.pools.get_mut("cpu").unwrap().pause.down = true,
+            "cpu is paused",
+        ),
+        (
+            one_unneeded,
+            |world, _| {
+                let kept = labels(&[("ballast.dev/do-not-disrupt", "true")]);
+                world.cluster.nodes.get_mut("n2").unwrap().metadata.annotations = kept;
+            },
+            "it would break a promise: n2 is annotated to be kept",
+        ),
+        (
+            one_unneeded,
+            |world, _| {
+                world.cluster.running("new-1", "n2", &[("cpu", "1")]);
+            },
+            "it would break a promise: pod default/new-1 on n2 may not go",
+        ),
+        (
+            one_unneeded,
+            fill_the_ledger,
+            "so much is under way that not all of it can begin; approve it again later",
+        ),
+    ];
+    for (cluster, happens, why) in cases {
+        let mut world = recommending(cluster());
+        let mut plan = stands(&mut world, None);
+        happens(&mut world, &mut plan);
+        world.cluster.now += Span::from_secs(2);
+        world.tick();
+        let refusal = world.engine.approve(world.now(), &plan).expect_err(why);
+        assert_eq!(refusal.to_string(), *why);
+        world.run(Span::from_secs(30));
+        let asked: Vec<&String> = world.log.iter().filter(|words| !words.starts_with("write")).collect();
+        assert_eq!(asked, Vec::<&String>::new(), "{why}");
+    }
+}
+
+/// Marks of launches that are known to nobody else.
+fn fill_the_ledger(world: &mut World, _: &mut PublishedPlan) {
+    let now = world.now();
+    for at in 0..300 {
+        let launch = Launch {
+            kind: LaunchKind::Create,
+            pool: "elsewhere".into(),
+            zone: "".into(),
+            instance_type: "".into(),
+            provider_id: "".into(),
+            token: format!("elsewhere-{at}").into(),
+            since: now,
+            deadline: now + Span::from_hours(1),
+            decision: None,
+        };
+        world.engine.memory_mut().ledger.launches.insert(format!("elsewhere-{at}").into(), launch);
+    }
+}
+
+#[test]
+fn a_refused_plan_is_published_as_such() {
+    let mut world = recommending(three_wait());
+    let plan = stands(&mut world, None);
+    world.cluster.policy.pause.up = true;
+    world.cluster.now += Span::from_secs(2);
+    world.tick();
+    world.engine.approve(world.now(), &plan).expect_err("it is paused");
+    let refused = stands(&mut world, Some(&plan));
+    assert_eq!((refused.id, refused.state), (plan.id, PlanState::Refused));
+    assert_eq!(refused.message, "cpu is paused; nothing of it was done");
+}
+
+#[test]
+fn an_approval_replays() {
+    let mut cluster = three_wait();
+    cluster.policy.mode = Mode::Recommend;
+    let mut world = World::new(cluster);
+    world.engine = Engine::new(None).unwrap();
+    world.engine.record(1_000_000);
+    world.tick();
+    let plan = stands(&mut world, None);
+    world.engine.approve(world.now(), &plan).expect("it stands");
+    world.run(Span::from_mins(5));
+    assert_eq!(world.made, 3);
+    let entries = world.engine.recorder().expect("it records").take();
+    let lines: String = entries.iter().map(|entry| entry.to_line() + "\n").collect();
+    assert!(lines.contains(&format!(r#""decision":"{}/a1""#, plan.id)), "requests name their decision");
+    let replayed = replay(lines.as_bytes()).expect("a record");
+    assert_eq!(replayed.differences, []);
+}
