@@ -11,6 +11,7 @@
 //! up the stored memory, and only it asks for anything. A request that changes something is sent only while the lease outlasts
 //! the longest that its answer may take.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,14 +22,17 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use ballast_core::engine::{Engine, Outcome, RequestId};
+use ballast_core::kube::Name;
 use ballast_core::observation::{Body, ErrorClass, ObjectKind, Observation, Source, SourceError};
 use ballast_core::policy::{ClusterPolicySpec, Mode, VmPool};
 use ballast_core::procedure::{Reply, Request};
+use ballast_core::publish::{DocumentRef, PlanState, PublishedPlan};
 use ballast_core::units::Time;
 
 use crate::clock::Clock;
 use crate::kubernetes::{
-    Answer, Connection, Kubernetes, Leadership, Lease, LeaseTimes, REQUEST_TIMEOUT, watch_all,
+    Answer, Connection, Kubernetes, Leadership, Lease, LeaseTimes, Publisher, REQUEST_TIMEOUT, SeenDocument,
+    SeenDocuments, Word, approval_of, watch_all,
 };
 use crate::providers::{AllowedHosts, Polling, Providers};
 
@@ -44,6 +48,9 @@ const LEASE: &str = "ballast";
 /// however large the cluster is; and the longest rest.
 const REST: u32 = 4;
 const REST_LONGEST: Duration = Duration::from_millis(500);
+
+/// What is said of documents is gathered no more often: it is written far less often still.
+const SAID_EVERY: Duration = Duration::from_secs(1);
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -99,6 +106,16 @@ pub struct Runner<L> {
     ends: CancellationToken,
     /// Requests that are out.
     requests: TaskTracker,
+    /// Documents as they stand in the API, and the approval that was last heeded.
+    documents: watch::Receiver<BTreeMap<DocumentRef, SeenDocument>>,
+    heeded: Option<Name>,
+    /// What is said of documents, for whoever writes it, and that one.
+    word: watch::Sender<Word>,
+    publisher: JoinHandle<()>,
+    hush: CancellationToken,
+    /// Something was decided or has ended since it was last said what is so; and when that was.
+    unsaid: bool,
+    said_at: Instant,
     /// The pools were listed: what the ledger says of their machines can be asked for.
     knows_pools: bool,
 }
@@ -116,7 +133,13 @@ impl<L: Listener> Runner<L> {
         let Options { namespace, identity, lease, .. } = &options;
         let lease = Lease::new(&connection.client, namespace, LEASE, identity.clone(), *lease);
         let keeper = tokio::spawn(lease.keep(wanted, lease_told, ends.clone()));
-        watch_all(&connection.client, clock, &told);
+        let seen = SeenDocuments::default();
+        watch_all(&connection.client, clock, &told, &seen);
+        let (word, words) = watch::channel(Word::None);
+        let documents = seen.subscribe();
+        let publisher = Publisher::new(connection.client.clone(), clock, seen, leadership.clone());
+        let hush = CancellationToken::new();
+        let publisher = tokio::spawn(publisher.run(words, hush.clone()));
         let mut engine = Engine::following();
         engine.record(ENTRIES_MAX);
         let polling = Polling::new(providers.clone(), clock, told, options.instances_every);
@@ -139,6 +162,13 @@ impl<L: Listener> Runner<L> {
             rested_at: Instant::now(),
             ends,
             requests: TaskTracker::new(),
+            documents,
+            heeded: None,
+            word,
+            hush,
+            publisher,
+            unsaid: false,
+            said_at: Instant::now(),
             knows_pools: false,
             clock,
             options,
@@ -161,6 +191,8 @@ impl<L: Listener> Runner<L> {
                 Ok(()) = self.leadership.changed() => self.lead_or_follow().await,
                 _ = &mut self.keeper => break Err(LeaseKeeperEnded),
                 () = sleep_until(self.rested_at), if !is_rested => {}
+                () = sleep_until(self.said_at + SAID_EVERY), if self.unsaid => self.say(),
+                Ok(()) = self.documents.changed() => drop(self.heed_approval()),
                 () = sleep_until(wake) => self.observe_nothing(),
             }
         };
@@ -194,6 +226,9 @@ impl<L: Listener> Runner<L> {
         let began = Instant::now();
         let outcome = self.engine.tick(now, observations);
         let has_planned = outcome.plan.is_some();
+        if let Some(plan) = &outcome.plan {
+            tracing::debug!(plan = %plan.id, actions = plan.actions.len(), "planned");
+        }
         self.carry_out(now, outcome);
         if has_planned {
             self.rested_at = Instant::now() + (began.elapsed() * REST).min(REST_LONGEST);
@@ -214,6 +249,7 @@ impl<L: Listener> Runner<L> {
     fn carry_out(&mut self, now: Time, outcome: Outcome) {
         self.listener.heard(now, &mut self.engine, &outcome);
         self.wake_at = outcome.wake_at;
+        self.unsaid |= outcome.plan.is_some() || !outcome.receipts.is_empty();
         for (id, request) in outcome.requests {
             self.send(id, request);
         }
@@ -248,6 +284,43 @@ impl<L: Listener> Runner<L> {
         self.polling.follow();
         self.want_lease(policy.mode != Mode::Observe);
         (self.policy, self.pools) = (policy, pools);
+    }
+
+    /// Says what is so of each document, where this process is the one that writes. Not before an approval of what stands there
+    /// was judged: else another plan could take its place, and nobody would say what became of it.
+    fn say(&mut self) {
+        self.said_at = Instant::now();
+        if self.heed_approval() {
+            return;
+        }
+        self.unsaid = false;
+        let writes = self.leads && self.policy.mode != Mode::Observe;
+        let word = writes.then(|| Arc::new(self.engine.published(self.clock.now())));
+        self.word.send_replace(word);
+    }
+
+    /// Carries out the plan that a person approved, once for each approval. Whether it has to wait until everything is seen that
+    /// the plan depends on.
+    fn heed_approval(&mut self) -> bool {
+        let now = self.clock.now();
+        let Some((approval, plan)) = approved(&self.documents.borrow_and_update(), now) else { return false };
+        let is_news = self.heeded.as_ref() != Some(&approval);
+        if !is_news || !self.leads || self.policy.mode != Mode::Recommend {
+            return false;
+        }
+        if !self.engine.sees(now, &plan) {
+            return true;
+        }
+        match self.engine.approve(now, &plan) {
+            Ok(()) => {
+                tracing::info!(plan = %plan.id, actions = plan.actions.len(), "approved: it is carried out")
+            }
+            Err(refusal) => tracing::warn!(plan = %plan.id, %refusal, "approved, and refused"),
+        }
+        self.heeded = Some(approval);
+        self.unsaid = true;
+        self.observe_nothing();
+        false
     }
 
     /// Begins to want the lease, or lets it go.
@@ -287,6 +360,7 @@ impl<L: Listener> Runner<L> {
     fn follow(&mut self) {
         if std::mem::take(&mut self.leads) {
             self.engine.follow(self.clock.now());
+            self.word.send_replace(None);
             tracing::warn!(identity = %self.options.identity, "this process leads no longer");
         }
     }
@@ -299,12 +373,27 @@ impl<L: Listener> Runner<L> {
         if tokio::time::timeout(self.options.grace, self.requests.wait()).await.is_err() {
             tracing::warn!("some requests are still out; whoever leads next looks what came of them");
         }
+        // Nothing more is written about documents before the lease is another's.
+        self.hush.cancel();
+        let _ = tokio::time::timeout(REQUEST_TIMEOUT, self.publisher).await;
         self.ends.cancel();
         if !self.keeper.is_finished() {
             // Where it cannot be given back in time, it runs out by itself.
             let _ = tokio::time::timeout(REQUEST_TIMEOUT, self.keeper).await;
         }
     }
+}
+
+/// The plan that waits and that a person approved, with the approval. One of a plan that stood at another time is none.
+fn approved(documents: &BTreeMap<DocumentRef, SeenDocument>, now: Time) -> Option<(Name, PublishedPlan)> {
+    let waits = |plan: &&PublishedPlan| {
+        plan.state == PlanState::Proposed && plan.valid_until.is_some_and(|until| now < until)
+    };
+    documents.values().find_map(|document| {
+        let plan = document.status.plan.as_ref().filter(waits)?;
+        let approval = document.approved.clone().filter(|given| **given == *approval_of(plan))?;
+        Some((approval, plan.clone()))
+    })
 }
 
 fn too_short() -> SourceError {

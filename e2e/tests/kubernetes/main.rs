@@ -1,6 +1,7 @@
 //! `ballast run` against a real control plane: kube-apiserver, kube-scheduler and kube-controller-manager decide, kwok answers
 //! for the nodes, and a cloud of the test's own runs the machines. And the kubelet of ours, against the same.
 
+mod approve;
 mod crashes;
 mod faults;
 mod kubelet;
@@ -9,3 +10,4 @@ mod life;
 mod outages;
 mod requests;
 mod stage;
+mod status;

@@ -1,7 +1,7 @@
 //! Documents of ours as they are watched: an invalid new one does not take the place of its last good form, and a pool that
 //! claims the nodes of another is invalid.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ballast_core::documents::overlap;
 use ballast_core::kube::Name;
@@ -13,11 +13,22 @@ pub(super) struct Documents {
     good: BTreeMap<Name, Good>,
     /// Those as of before the list that is being taken in.
     before: BTreeMap<Name, Good>,
-    refused: BTreeSet<Name>,
+    refused: BTreeMap<Name, SourceError>,
+}
+
+/// What came of a document that was sent.
+#[derive(Debug)]
+pub(super) struct Taken {
+    /// The document that holds from now on, if one does.
+    pub(super) holds: Option<Object>,
+    /// Why that is not the one that was sent, if it is not.
+    pub(super) error: Option<SourceError>,
+    /// All of it was so before: only what is said of the document has changed, or what nobody here reads.
+    pub(super) is_same: bool,
 }
 
 /// The last good form of a document, with the identity of what it was a form of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Good {
     uid: Name,
     object: Object,
@@ -30,27 +41,25 @@ impl Documents {
         self.refused.clear();
     }
 
-    /// The document that holds from now on, if one does, and why it is not the one that was sent, if it is not.
-    pub(super) fn take(
-        &mut self,
-        key: &ObjectKey,
-        read: Result<Object, SourceError>,
-    ) -> (Option<Object>, Option<SourceError>) {
+    /// Takes a document in.
+    pub(super) fn take(&mut self, key: &ObjectKey, read: Result<Object, SourceError>) -> Taken {
         let error = match read.and_then(|object| self.alone(key, object)) {
             Ok(object) => {
-                self.refused.remove(&key.name);
-                self.good.insert(key.name.clone(), Good { uid: key.uid.clone(), object: object.clone() });
-                return (Some(object), None);
+                let was_refused = self.refused.remove(&key.name).is_some();
+                let good = Good { uid: key.uid.clone(), object: object.clone() };
+                let last = self.good.insert(key.name.clone(), good.clone());
+                let is_same = !was_refused && last == Some(good);
+                return Taken { holds: Some(object), error: None, is_same };
             }
             Err(error) => error,
         };
-        self.refused.insert(key.name.clone());
+        let is_same = self.refused.insert(key.name.clone(), error.clone()) == Some(error.clone());
         let last = self.good.get(&key.name).or_else(|| self.before.get(&key.name)).cloned();
         let last = last.filter(|last| last.uid == key.uid && self.alone(key, last.object.clone()).is_ok());
         if let Some(last) = &last {
             self.good.insert(key.name.clone(), last.clone());
         }
-        (last.map(|last| last.object), Some(error))
+        Taken { holds: last.map(|last| last.object), error: Some(error), is_same }
     }
 
     /// A document is gone.
@@ -61,7 +70,7 @@ impl Documents {
 
     /// Whether one that was refused may be good now that another has changed: only a list tells.
     pub(super) fn has_refused_another(&self, name: &Name) -> bool {
-        self.refused.iter().any(|refused| refused != name)
+        self.refused.keys().any(|refused| refused != name)
     }
 
     /// The document, unless it is a pool that claims nodes of another.
@@ -100,15 +109,15 @@ mod tests {
         let mut documents = Documents::default();
         documents.list();
         let (key, first) = pool("web", "web-");
-        assert_eq!(documents.take(&key, first.clone()).0, first.ok());
+        assert_eq!(documents.take(&key, first.clone()).holds, first.ok());
         let (key, second) = pool("web-large", "web-large-");
-        let (none, error) = documents.take(&key, second);
-        assert_eq!(none, None);
+        let Taken { holds, error, .. } = documents.take(&key, second);
+        assert_eq!(holds, None);
         assert!(error.expect("refused").message.ends_with("of the pool `web`"));
         assert!(documents.has_refused_another(&"web".into()), "should `web` go, it is looked at again");
         documents.delete(&"web".into());
         let (key, second) = pool("web-large", "web-large-");
-        assert!(documents.take(&key, second).0.is_some());
+        assert!(documents.take(&key, second).holds.is_some());
         assert!(!documents.has_refused_another(&"web".into()));
     }
 
@@ -118,11 +127,23 @@ mod tests {
         let mut documents = Documents::default();
         let (key, good) = pool("web", "web-");
         let good = good.expect("a pool");
-        assert!(documents.take(&key, Ok(good.clone())).0.is_some());
-        assert_eq!(documents.take(&key, invalid()).0, Some(good.clone()));
+        assert!(documents.take(&key, Ok(good.clone())).holds.is_some());
+        assert_eq!(documents.take(&key, invalid()).holds, Some(good.clone()));
         documents.list();
-        assert_eq!(documents.take(&key, invalid()).0, Some(good), "nor where it is listed anew");
+        assert_eq!(documents.take(&key, invalid()).holds, Some(good), "nor where it is listed anew");
         let another = ObjectKey { uid: "made anew".into(), ..key };
-        assert_eq!(documents.take(&another, invalid()).0, None, "one of the same name is another");
+        assert_eq!(documents.take(&another, invalid()).holds, None, "one of the same name is another");
+    }
+
+    #[test]
+    fn what_is_said_again_is_the_same() {
+        let invalid = || Err(SourceError { class: ErrorClass::Invalid, message: "said the test".into() });
+        let mut documents = Documents::default();
+        let (key, good) = pool("web", "web-");
+        let mut sames = |read: &Result<Object, SourceError>| documents.take(&key, read.clone()).is_same;
+        assert_eq!(
+            [&good, &good, &invalid(), &invalid(), &good, &good].map(&mut sames),
+            [false, true, false, true, false, true]
+        );
     }
 }

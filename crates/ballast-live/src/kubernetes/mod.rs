@@ -3,6 +3,7 @@
 //! Reads go by watches on slim types, one for each kind; every write names an identity and carries a precondition. Nothing is
 //! tried twice here: the engine knows what a repeated request means, a client does not.
 
+mod approval;
 mod connect;
 pub mod crd;
 mod documents;
@@ -10,15 +11,20 @@ mod error;
 mod lease;
 mod list;
 mod memory;
+mod publisher;
 mod requests;
+mod seen;
 mod sent;
 mod watch;
 mod wire;
 
+pub use approval::{Policy, approval_of};
 pub use connect::{ConnectError, Connection, Place};
 pub use lease::{Leadership, Lease, LeaseTimes};
 pub use memory::{MemoryStore, Stored};
+pub use publisher::{Publisher, Word};
 pub use requests::{Answer, Kubernetes, REQUEST_TIMEOUT};
+pub use seen::{SeenDocument, SeenDocuments};
 pub use watch::watch_all;
 
 /// Who Ballast is in the managed fields of objects.

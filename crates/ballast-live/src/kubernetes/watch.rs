@@ -22,6 +22,7 @@ use kube::core::request::Request;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
+use ballast_core::documents::DocumentKind;
 use ballast_core::kube::{
     DaemonSet, Name, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass,
     Sharing, StorageClass,
@@ -29,13 +30,15 @@ use ballast_core::kube::{
 use ballast_core::observation::{
     Body, Change, ErrorClass, Object, ObjectKey, ObjectKind, Observation, Source, SourceError,
 };
+use ballast_core::publish::{DocumentRef, Fault};
 use ballast_core::units::{Span, Time};
 
 use crate::clock::Clock;
 
-use super::documents::Documents;
+use super::documents::{Documents, Taken};
 use super::error::{classed, is_gone};
 use super::list::{LIST_TIMEOUT, List, Refusal, current_version};
+use super::seen::SeenDocuments;
 use super::sent::{Event, Sent};
 use super::wire::{Document, Wire, path};
 
@@ -57,25 +60,35 @@ const LOOKS_AGAIN: u32 = 3;
 const TOGETHER_MAX: usize = 1000;
 
 /// Watches every kind that the engine reads, each on its own: one that fails does not hold up the others. They end when the
-/// receiver is gone.
-pub fn watch_all(client: &Client, clock: Clock, told: &mpsc::Sender<Observation>) {
+/// receiver is gone. Documents of ours are handed on as they stand, too.
+pub fn watch_all(client: &Client, clock: Clock, told: &mpsc::Sender<Observation>, seen: &SeenDocuments) {
     for kind in ObjectKind::ALL {
-        let (client, told) = (client.clone(), told.clone());
+        let (client, told, seen) = (client.clone(), told.clone(), seen.clone());
         match kind {
-            ObjectKind::Node => spawn::<Node>(kind, client, clock, told),
-            ObjectKind::Pod => spawn::<Pod>(kind, client, clock, told),
-            ObjectKind::PodDisruptionBudget => spawn::<PodDisruptionBudget>(kind, client, clock, told),
-            ObjectKind::PersistentVolume => spawn::<PersistentVolume>(kind, client, clock, told),
-            ObjectKind::PersistentVolumeClaim => spawn::<PersistentVolumeClaim>(kind, client, clock, told),
-            ObjectKind::DaemonSet => spawn::<DaemonSet>(kind, client, clock, told),
-            ObjectKind::PriorityClass => spawn::<PriorityClass>(kind, client, clock, told),
-            ObjectKind::StorageClass => spawn::<StorageClass>(kind, client, clock, told),
-            ObjectKind::ClusterPolicy | ObjectKind::VmPool => spawn::<Document>(kind, client, clock, told),
+            ObjectKind::Node => spawn::<Node>(kind, client, clock, told, seen),
+            ObjectKind::Pod => spawn::<Pod>(kind, client, clock, told, seen),
+            ObjectKind::PodDisruptionBudget => spawn::<PodDisruptionBudget>(kind, client, clock, told, seen),
+            ObjectKind::PersistentVolume => spawn::<PersistentVolume>(kind, client, clock, told, seen),
+            ObjectKind::PersistentVolumeClaim => {
+                spawn::<PersistentVolumeClaim>(kind, client, clock, told, seen)
+            }
+            ObjectKind::DaemonSet => spawn::<DaemonSet>(kind, client, clock, told, seen),
+            ObjectKind::PriorityClass => spawn::<PriorityClass>(kind, client, clock, told, seen),
+            ObjectKind::StorageClass => spawn::<StorageClass>(kind, client, clock, told, seen),
+            ObjectKind::ClusterPolicy | ObjectKind::VmPool => {
+                spawn::<Document>(kind, client, clock, told, seen)
+            }
         }
     }
 }
 
-fn spawn<T: Wire>(kind: ObjectKind, client: Client, clock: Clock, told: mpsc::Sender<Observation>) {
+fn spawn<T: Wire>(
+    kind: ObjectKind,
+    client: Client,
+    clock: Clock,
+    told: mpsc::Sender<Observation>,
+    seen: SeenDocuments,
+) {
     let watch = Watch {
         client,
         clock,
@@ -84,6 +97,7 @@ fn spawn<T: Wire>(kind: ObjectKind, client: Client, clock: Clock, told: mpsc::Se
         path: path(kind),
         sharing: Sharing::default(),
         documents: Documents::default(),
+        seen,
         unread: BTreeSet::new(),
         handed_on: 0,
         proven: clock.now(),
@@ -104,6 +118,8 @@ struct Watch {
     sharing: Sharing,
     /// Where the kind is one of ours.
     documents: Documents,
+    /// …and as it stands in the API.
+    seen: SeenDocuments,
     /// Objects of which something cannot be read, each named once.
     unread: BTreeSet<(Name, Name)>,
     /// How many objects were handed on and are not gone since.
@@ -288,7 +304,9 @@ impl Watch {
     ) -> Option<End> {
         *version = sent.object.version();
         let name = sent.object.key().name;
-        changes.extend(self.take(sent).map(Change::Applied));
+        // What only says otherwise of a document than before, as after a write of ours, is no change of it.
+        let Taken { holds, is_same: false, .. } = self.take(sent) else { return None };
+        changes.extend(holds.map(Change::Applied));
         self.documents.has_refused_another(&name).then_some(End::Gone)
     }
 
@@ -296,6 +314,9 @@ impl Watch {
     fn forget(&mut self, key: &ObjectKey) -> Option<End> {
         self.unread.remove(&(key.namespace.clone(), key.name.clone()));
         self.documents.delete(&key.name);
+        if let Some(kind) = self.document_kind() {
+            self.seen.gone(&reference(kind, key));
+        }
         self.documents.has_refused_another(&key.name).then_some(End::Gone)
     }
 
@@ -312,13 +333,15 @@ impl Watch {
         self.unread.clear();
         // Of two documents that do not go together the older one holds, whoever lists them.
         list.items.sort_by_cached_key(|sent| sent.object.created());
-        let objects = list.items.into_iter().filter_map(|sent| self.take(sent)).collect();
+        self.see_only(&list);
+        let objects = list.items.into_iter().filter_map(|sent| self.take(sent).holds).collect();
         self.sharing.forget_unused();
         (objects, version)
     }
 
     /// The object that was sent, as far as it can be read; in place of an invalid document its last good form, if there is one.
-    fn take<T: Wire>(&mut self, sent: Sent<T>) -> Option<Object> {
+    fn take<T: Wire>(&mut self, sent: Sent<T>) -> Taken {
+        let new = |holds: Option<Object>| Taken { holds, error: None, is_same: false };
         let Sent { mut object, unread } = sent;
         let key = object.key();
         if !unread.is_empty() {
@@ -327,19 +350,38 @@ impl Watch {
                 tracing::warn!(kind, %namespace, %name, %unread, "cannot be read in full: it stays as it is, where it is");
             }
             if key.name.is_empty() || !object.freeze(&unread) {
-                return None;
+                return new(None);
             }
         }
+        let document = object.document();
         let read = object.object(&mut self.sharing);
         if read.as_ref().is_ok_and(|object| object.meta().is_some()) {
-            return read.ok();
+            return new(read.ok());
         }
-        let (holds, error) = self.documents.take(&key, read);
-        if let Some(error) = error {
-            let instead = if holds.is_some() { "its last good form holds" } else { "it is passed over" };
+        let taken = self.documents.take(&key, read);
+        let holds = taken.holds.is_some();
+        if let Some(error) = taken.error.as_ref().filter(|_| !taken.is_same) {
+            let instead = if holds { "its last good form holds" } else { "it is passed over" };
             tracing::warn!(kind = self.kind.name(), name = %key.name, %error, "an invalid document: {instead}");
         }
-        holds
+        let fault = taken.error.as_ref().map(|error| Fault { problem: error.message.clone(), holds });
+        if let Some(document) = document {
+            self.seen.take(document.with_fault(fault));
+        }
+        taken
+    }
+
+    /// The kind, where it is one of ours.
+    fn document_kind(&self) -> Option<DocumentKind> {
+        DocumentKind::ALL.into_iter().find(|kind| kind.name() == self.kind.name())
+    }
+
+    /// Of documents of ours only those of a list are there.
+    fn see_only<T: Wire>(&self, list: &List<T>) {
+        if let Some(kind) = self.document_kind() {
+            let listed = list.items.iter().map(|sent| reference(kind, &sent.object.key())).collect();
+            self.seen.only(kind, &listed);
+        }
     }
 
     /// Tells what was seen, as of when everything is known.
@@ -383,6 +425,10 @@ impl Watch {
         }
         tracing::warn!(kind, %error, "cannot see this kind");
     }
+}
+
+fn reference(kind: DocumentKind, key: &ObjectKey) -> DocumentRef {
+    DocumentRef { kind, namespace: key.namespace.clone(), name: key.name.clone() }
 }
 
 fn failure(class: ErrorClass, message: String) -> Refusal {

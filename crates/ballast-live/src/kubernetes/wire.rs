@@ -11,6 +11,8 @@ use ballast_core::kube::{
 };
 use ballast_core::observation::{ErrorClass, Object, ObjectKey, ObjectKind, SourceError};
 
+use super::seen::SeenDocument;
+
 /// Where the API has the objects of a kind, in all namespaces.
 pub(super) fn path(kind: ObjectKind) -> &'static str {
     match kind {
@@ -36,6 +38,10 @@ pub(super) trait Wire: DeserializeOwned + Clone + Send + 'static {
     /// When it was made, in the API's own words, which can be compared.
     fn created(&self) -> String {
         String::new()
+    }
+    /// The document of ours that it is, as it stands in the API.
+    fn document(&self) -> Option<SeenDocument> {
+        None
     }
     /// Something of it could not be read. It becomes what nothing can be done with and nothing gives way for: dropped, it would
     /// make room where there is none. Whether it can be.
@@ -111,6 +117,10 @@ impl Wire for Document {
 
     fn created(&self) -> String {
         self.0["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn document(&self) -> Option<SeenDocument> {
+        SeenDocument::of(&self.0)
     }
 
     fn freeze(&mut self, _: &str) -> bool {

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use ballast_core::observation::{Body, Change, Object, ObjectKind, Observation, Source};
 use ballast_core::units::Span;
 use ballast_live::clock::Clock;
-use ballast_live::kubernetes::watch_all;
+use ballast_live::kubernetes::{SeenDocuments, watch_all};
 
 use crate::api::Api;
 
@@ -27,7 +27,7 @@ impl Sight {
     pub(crate) fn of(api: &Api) -> Self {
         let clock = Clock::start();
         let (sender, told) = mpsc::channel(1000);
-        watch_all(&api.client(), clock, &sender);
+        watch_all(&api.client(), clock, &sender, &SeenDocuments::default());
         Self { clock, told }
     }
 

@@ -1,5 +1,7 @@
 //! The commands, a file each: arguments in, data on stdout, all else on stderr, one [`Outcome`] out.
 
+#[cfg(feature = "live")]
+mod approve;
 mod check;
 mod completions;
 #[cfg(feature = "live")]
@@ -62,6 +64,8 @@ enum Command {
     #[cfg(feature = "live")]
     Run(run::Args),
     #[cfg(feature = "live")]
+    Approve(approve::Args),
+    #[cfg(feature = "live")]
     Crd(crd::Args),
     Completions(completions::Args),
     #[command(hide = true)]
@@ -79,6 +83,8 @@ impl Command {
             Self::Replay(args) => replay::run(&args, screen),
             #[cfg(feature = "live")]
             Self::Run(args) => run::run(&args, screen),
+            #[cfg(feature = "live")]
+            Self::Approve(args) => approve::run(&args, screen),
             #[cfg(feature = "live")]
             Self::Crd(args) => crd::run(&args, screen),
             Self::Completions(args) => completions::run(&args, screen),

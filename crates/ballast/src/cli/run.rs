@@ -59,6 +59,13 @@ pub(super) struct Cluster {
     context: Option<String>,
 }
 
+impl Cluster {
+    /// The way to it.
+    pub(super) fn place(&self) -> Place {
+        Place { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   ballast run
@@ -75,7 +82,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
             least.as_secs(),
         )));
     }
-    let place = Place { kubeconfig: args.cluster.kubeconfig.clone(), context: args.cluster.context.clone() };
+    let place = args.cluster.place();
     let free = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
     let options = Options {
         namespace: args.namespace.clone().unwrap_or_default(),

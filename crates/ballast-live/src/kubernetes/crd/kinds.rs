@@ -30,6 +30,17 @@ const CURRENT: (&str, &str, &str) = ("Current", "integer", ".status.current");
 const DESIRED: (&str, &str, &str) = ("Desired", "integer", ".status.desired");
 const LIMITED: (&str, &str, &str) = ("Limited by", "string", ".status.limitedBy");
 
+/// Of every kind, the last column…
+pub(super) const AGE: (&str, &str, &str) = ("Age", "date", ".metadata.creationTimestamp");
+/// …and those before it that are shown by `-o wide` alone.
+pub(super) const WIDE: &[(&str, &str, &str)] = &[
+    ("Pending", "integer", ".status.pending"),
+    ("Cost/h", "string", ".status.costPerHour"),
+    ("Paused", "string", ".status.conditions[?(@.type==\"Paused\")].status"),
+    ("Degraded", "string", ".status.conditions[?(@.type==\"Degraded\")].reason"),
+    ("Last action", "string", ".status.lastAction.kind"),
+];
+
 /// Every kind.
 pub const KINDS: &[Kind] = &[
     Kind {
@@ -45,7 +56,15 @@ pub const KINDS: &[Kind] = &[
             "mode Enforce needs limits.nodes and limits.costPerHour",
         )],
         only: Some(ClusterPolicySpec::NAME),
-        columns: &[("Mode", "string", ".spec.mode"), CURRENT, DESIRED, LIMITED, READY],
+        // Its own mode is what holds; in `Observe` nothing is written that could tell it.
+        columns: &[
+            ("Mode", "string", ".spec.mode"),
+            CURRENT,
+            DESIRED,
+            ("Plan", "string", ".status.plan.state"),
+            LIMITED,
+            READY,
+        ],
     },
     Kind {
         kind: "VmPool",

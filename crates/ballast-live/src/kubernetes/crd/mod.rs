@@ -5,6 +5,10 @@ mod structural;
 
 pub use kinds::{KINDS, Kind};
 
+use kinds::{AGE, WIDE};
+
+use ballast_core::publish::DocumentStatus;
+use schemars::schema_for;
 use serde_json::{Value, json};
 
 /// The group and the version of all kinds.
@@ -14,6 +18,13 @@ impl Kind {
     /// Its name in the API, `PLURAL.GROUP`.
     pub fn name(&self) -> String {
         format!("{}.{}", self.plural, API.0)
+    }
+
+    /// Where the API has its objects, in a namespace where it is not empty.
+    pub fn path(&self, namespace: &str) -> String {
+        let (group, version) = API;
+        let within = if namespace.is_empty() { String::new() } else { format!("namespaces/{namespace}/") };
+        format!("/apis/{group}/{version}/{within}{}", self.plural)
     }
 
     /// The CustomResourceDefinition.
@@ -62,7 +73,7 @@ impl Kind {
                 "kind": {"type": "string"},
                 "metadata": {"type": "object"},
                 "spec": spec,
-                "status": status(),
+                "status": status(self.kind),
             },
         });
         if let Some(only) = self.only {
@@ -74,44 +85,24 @@ impl Kind {
     }
 
     fn columns(&self) -> Vec<Value> {
-        let age = ("Age", "date", ".metadata.creationTimestamp");
-        let columns = self.columns.iter().chain([&age]);
-        columns.map(|(name, kind, path)| json!({"name": name, "type": kind, "jsonPath": path})).collect()
+        let (wide, age) = (WIDE.iter().map(|column| (column, 1)), [(&AGE, 0)]);
+        let columns = self.columns.iter().map(|column| (column, 0)).chain(wide).chain(age);
+        let told = columns.map(|((name, kind, path), priority)| {
+            json!({"name": name, "type": kind, "jsonPath": path, "priority": priority})
+        });
+        told.collect()
     }
 }
 
-/// What Ballast says of a document: conditions as everywhere in Kubernetes, the numbers of its columns, and for the cluster
-/// the plan that a person may approve.
-fn status() -> Value {
-    let text = json!({"type": "string"});
-    let number = json!({"type": "integer", "format": "int64"});
-    json!({
-        "type": "object",
-        "description": "What Ballast says of it; written by Ballast alone.",
-        "properties": {
-            "observedGeneration": number,
-            "mode": text,
-            "current": number,
-            "desired": number,
-            "limitedBy": text,
-            "plan": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-            "conditions": {
-                "type": "array",
-                "x-kubernetes-list-type": "map",
-                "x-kubernetes-list-map-keys": ["type"],
-                "items": {
-                    "type": "object",
-                    "required": ["type", "status", "reason", "message", "lastTransitionTime"],
-                    "properties": {
-                        "type": text,
-                        "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
-                        "reason": text,
-                        "message": text,
-                        "observedGeneration": number,
-                        "lastTransitionTime": {"type": "string", "format": "date-time"},
-                    },
-                },
-            },
-        },
-    })
+/// What Ballast says of a document, from the type that is written: a field that the schema did not know would be dropped by
+/// the API without a word. Only the ClusterPolicy has a plan.
+fn status(kind: &str) -> Value {
+    let mut schema = structural::schema(schema_for!(DocumentStatus).to_value());
+    if let Some(fields) = schema["properties"].as_object_mut().filter(|_| kind != "ClusterPolicy") {
+        fields.remove("plan");
+    }
+    let conditions = &mut schema["properties"]["conditions"];
+    conditions["x-kubernetes-list-type"] = "map".into();
+    conditions["x-kubernetes-list-map-keys"] = json!(["type"]);
+    schema
 }

@@ -1,0 +1,165 @@
+//! The writer of statuses: what the engine says of each document is brought to stand in the API.
+//!
+//! It is told the newest word by a channel that holds no other: nothing queues up, and what was overtaken is never written.
+//! Only who leads is told anything, so that only one writes. A write is a server-side apply of all fields of ours to the
+//! document of this very identity; that it comes back through the watch is how one knows that it stands.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube::Client;
+use kube::api::{Patch, PatchParams};
+use kube::core::request::Request;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use ballast_core::kube::Name;
+use ballast_core::policy::API_VERSION;
+use ballast_core::publish::{DocumentRef, DocumentStatus, Pace, Published, Said};
+use ballast_core::units::{Span, Time};
+
+use crate::clock::Clock;
+
+use super::crd::KINDS;
+use super::error::chain;
+use super::seen::{SeenDocument, SeenDocuments};
+use super::{FIELD_MANAGER, Leadership, REQUEST_TIMEOUT};
+
+/// How often it is looked whether time alone changes something: a proposal is renewed, a refusal is told for a while.
+const LOOK_EVERY: Span = Span::from_secs(10);
+
+/// The newest word on all documents; nothing while this process does not lead or may not write.
+pub type Word = Option<Arc<Published>>;
+
+/// Writes statuses.
+pub struct Publisher {
+    client: Client,
+    clock: Clock,
+    documents: SeenDocuments,
+    leadership: watch::Receiver<Leadership>,
+    pace: Pace,
+    /// What was last complained of, so that it is not told again with every try.
+    complaint: String,
+}
+
+/// What is to stand in the API of a document.
+struct Draft {
+    reference: DocumentRef,
+    uid: Name,
+    status: DocumentStatus,
+}
+
+impl Publisher {
+    /// One that writes about these documents while this process leads.
+    pub fn new(
+        client: Client,
+        clock: Clock,
+        documents: SeenDocuments,
+        leadership: watch::Receiver<Leadership>,
+    ) -> Self {
+        Self { client, clock, documents, leadership, pace: Pace::default(), complaint: String::new() }
+    }
+
+    /// Writes what it is told until it is told to stop.
+    pub async fn run(mut self, mut word: watch::Receiver<Word>, stop: CancellationToken) {
+        let mut seen = self.documents.subscribe();
+        loop {
+            let said = word.borrow_and_update().clone();
+            let drafts = self.drafts(said.as_deref(), &seen.borrow_and_update(), self.clock.now());
+            if let Some(reference) = self.pace.next(self.clock.now()) {
+                if let Some(draft) = drafts.get(&reference).filter(|_| !stop.is_cancelled()) {
+                    self.write(draft).await;
+                }
+                continue;
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                Ok(()) = word.changed() => {}
+                Ok(()) = seen.changed() => {}
+                () = sleep_until(self.clock.instant(self.pace.wake_at().min(self.clock.now() + LOOK_EVERY))) => {}
+            }
+        }
+    }
+
+    /// What is to be written, and how urgent that is.
+    fn drafts(
+        &mut self,
+        said: Option<&Published>,
+        seen: &BTreeMap<DocumentRef, SeenDocument>,
+        now: Time,
+    ) -> BTreeMap<DocumentRef, Draft> {
+        let mut drafts = BTreeMap::new();
+        self.pace.keep(|reference| seen.contains_key(reference));
+        for (reference, document) in seen {
+            let said = said.and_then(|published| word_on(document, published));
+            let status = said.map(|said| document.status.merge(&said, document.generation, now));
+            let urgency = status.as_ref().and_then(|status| document.status.urgency(status));
+            match (status, urgency) {
+                (Some(status), Some(urgency)) => {
+                    self.pace.want(reference, urgency, now);
+                    let (reference, uid) = (reference.clone(), document.uid.clone());
+                    drafts.insert(reference.clone(), Draft { reference, uid, status });
+                }
+                _ => self.pace.settle(reference),
+            }
+        }
+        drafts
+    }
+
+    async fn write(&mut self, draft: &Draft) {
+        if !self.leadership.borrow().outlasts(Instant::now(), REQUEST_TIMEOUT) {
+            return self.pace.refused(&draft.reference, self.clock.now());
+        }
+        match timeout(REQUEST_TIMEOUT, self.apply(draft)).await {
+            Ok(Ok(object)) => {
+                self.complaint.clear();
+                self.documents.written(&object);
+            }
+            // It is gone: the watch says so too.
+            Ok(Err(kube::Error::Api(status))) if status.code == 404 => self.pace.forget(&draft.reference),
+            Ok(Err(error)) => self.complain(&draft.reference, chain(&error)),
+            Err(_) => self.complain(&draft.reference, "no answer in time".to_owned()),
+        }
+    }
+
+    async fn apply(&self, draft: &Draft) -> Result<Value, kube::Error> {
+        let Draft { reference, uid, status } = draft;
+        let object = json!({
+            "apiVersion": API_VERSION,
+            "kind": reference.kind.name(),
+            "metadata": {"name": reference.name, "uid": uid},
+            "status": status,
+        });
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let path = path(reference);
+        let request =
+            Request::new(path).patch_subresource("status", &reference.name, &params, &Patch::Apply(&object));
+        self.client.request(request.map_err(kube::Error::BuildRequest)?).await
+    }
+
+    fn complain(&mut self, reference: &DocumentRef, why: String) {
+        self.pace.refused(reference, self.clock.now());
+        if self.complaint != why {
+            tracing::warn!(document = %reference, error = %why, "cannot write the status: tried again in a minute");
+            self.complaint = why;
+        }
+    }
+}
+
+/// What is said of a document, with what is wrong with it. Nothing where the engine has not heard of it yet.
+fn word_on(document: &SeenDocument, published: &Published) -> Option<Said> {
+    let said = published.documents.get(&document.reference);
+    match (said, &document.fault) {
+        (said, None) => said.cloned(),
+        (Some(said), Some(fault)) if fault.holds => Some(said.clone().with_fault(fault)),
+        (_, Some(fault)) => Some(Said::passed_over(fault)),
+    }
+}
+
+/// Where the API has the documents of a kind and namespace.
+fn path(reference: &DocumentRef) -> String {
+    let kind = KINDS.iter().find(|kind| kind.kind == reference.kind.name());
+    kind.map(|kind| kind.path(&reference.namespace)).unwrap_or_default()
+}
