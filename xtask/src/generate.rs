@@ -37,6 +37,10 @@ const GENERATORS: &[Generator] = &[
         folder: "deploy/crds",
         command: &["run", "--quiet", "--release", "-pballast", "--", "crd", "--to"],
     },
+    Generator {
+        folder: "deploy/rbac",
+        command: &["run", "--quiet", "--release", "-pballast", "--", "roles", "--to"],
+    },
 ];
 
 /// The verb: false when `--check` found a difference.

@@ -10,7 +10,9 @@
 //! answered once.
 
 pub mod clock;
+pub mod doctor;
 pub mod kubernetes;
+pub mod look;
 pub mod providers;
 pub mod runner;
 

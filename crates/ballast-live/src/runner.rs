@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -42,8 +42,6 @@ const OBSERVATIONS_MAX: usize = 1024;
 const ANSWERS_MAX: usize = 1024;
 /// Entries of the record that are kept until whoever listens takes them, which is at once.
 const ENTRIES_MAX: usize = 10_000;
-/// The name of the lease.
-const LEASE: &str = "ballast";
 /// How much longer than a plan took it is rested after it, so that planning takes about a fifth of the time of one processor,
 /// however large the cluster is; and the longest rest.
 const REST: u32 = 4;
@@ -51,6 +49,8 @@ const REST_LONGEST: Duration = Duration::from_millis(500);
 
 /// What is said of documents is gathered no more often: it is written far less often still.
 const SAID_EVERY: Duration = Duration::from_secs(1);
+/// How often the loop turns when nothing happens, so that one that hangs can be told from one that rests.
+const TURN_EVERY: Duration = Duration::from_secs(5);
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -65,6 +65,8 @@ pub struct Options {
     pub instances_every: Duration,
     /// How long requests that are out are waited for in the end.
     pub grace: Duration,
+    /// It never wants the lease, and so never writes, whatever the policy says.
+    pub only_watches: bool,
 }
 
 /// Whoever keeps the lease is no more, which is a mistake of ours.
@@ -76,6 +78,12 @@ pub struct LeaseKeeperEnded;
 pub trait Listener: Send {
     /// The engine was told something; this came of it.
     fn heard(&mut self, now: Time, engine: &mut Engine, outcome: &Outcome);
+
+    /// A plan was made, and took so long.
+    fn planned_in(&mut self, _took: Duration) {}
+
+    /// The runner's loop has turned: it does so every few seconds, also when nothing happens.
+    fn turned(&mut self) {}
 }
 
 /// Runs the engine against a cluster.
@@ -131,7 +139,7 @@ impl<L: Listener> Runner<L> {
         let (lease_told, leadership) = watch::channel(Leadership::default());
         let ends = CancellationToken::new();
         let Options { namespace, identity, lease, .. } = &options;
-        let lease = Lease::new(&connection.client, namespace, LEASE, identity.clone(), *lease);
+        let lease = Lease::new(&connection.client, namespace, identity.clone(), *lease);
         let keeper = tokio::spawn(lease.keep(wanted, lease_told, ends.clone()));
         let seen = SeenDocuments::default();
         watch_all(&connection.client, clock, &told, &seen);
@@ -182,6 +190,7 @@ impl<L: Listener> Runner<L> {
     /// When whoever keeps the lease is no more: nothing could be sent ever again, and nobody would know why.
     pub async fn run(mut self, stop: CancellationToken) -> Result<(), LeaseKeeperEnded> {
         let outcome = loop {
+            self.listener.turned();
             let is_rested = self.rested_at <= Instant::now();
             let wake = self.clock.instant(self.wake_at).max(self.rested_at);
             tokio::select! {
@@ -194,6 +203,7 @@ impl<L: Listener> Runner<L> {
                 () = sleep_until(self.said_at + SAID_EVERY), if self.unsaid => self.say(),
                 Ok(()) = self.documents.changed() => drop(self.heed_approval()),
                 () = sleep_until(wake) => self.observe_nothing(),
+                () = sleep(TURN_EVERY) => {}
             }
         };
         self.end().await;
@@ -228,6 +238,7 @@ impl<L: Listener> Runner<L> {
         let has_planned = outcome.plan.is_some();
         if let Some(plan) = &outcome.plan {
             tracing::debug!(plan = %plan.id, actions = plan.actions.len(), "planned");
+            self.listener.planned_in(began.elapsed());
         }
         self.carry_out(now, outcome);
         if has_planned {
@@ -282,7 +293,7 @@ impl<L: Listener> Runner<L> {
         }
         self.providers.set(&pools, &AllowedHosts::new(&policy.allowed_hosts));
         self.polling.follow();
-        self.want_lease(policy.mode != Mode::Observe);
+        self.want_lease(policy.mode != Mode::Observe && !self.options.only_watches);
         (self.policy, self.pools) = (policy, pools);
     }
 

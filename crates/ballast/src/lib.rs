@@ -13,4 +13,6 @@ pub mod present;
 pub mod reference;
 #[cfg(feature = "live")]
 pub mod run;
+#[cfg(feature = "live")]
+pub mod serve;
 pub mod set;

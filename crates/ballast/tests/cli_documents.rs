@@ -208,7 +208,7 @@ fn a_pause_says_what_is_paused_and_why() {
     told.stdout_eq(str![[r#"
 Held on purpose:
   SUBJECT      UNTIL   WHY
-  pool plain           paused by a person: disks are being moved; it ends when the pause is lifted
+  pool plain           paused by a person: disks are being moved; `ballast resume` lifts it
 
 Cannot be served:
   SUBJECT       WHERE               WHAT BINDS
@@ -225,7 +225,7 @@ Nothing to change, 2 pods that cannot be served, 1 held, looks again in 1m
     told.stdout_eq(str![[r#"
 Held on purpose:
   SUBJECT   UNTIL   WHY
-  cluster           paused by a person: disks are being moved; it ends when the pause is lifted
+  cluster           paused by a person: disks are being moved; `ballast resume` lifts it
 
 Cannot be served:
   SUBJECT       WHERE               WHAT BINDS

@@ -103,6 +103,7 @@ fn options() -> Options {
         lease: LeaseTimes::default(),
         instances_every: Duration::from_secs(20),
         grace: Duration::from_secs(1),
+        only_watches: false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! A real Kubernetes control plane for a test: etcd, kube-apiserver, kube-controller-manager and kube-scheduler on loopback,
 //! with a folder and free ports of their own, ended with the value that holds them.
 
+mod audit;
 mod daemon;
 mod nodes;
 
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
+pub use audit::{Asked, AskedOf};
 pub use daemon::Daemon;
 pub use nodes::Kwok;
 
@@ -213,6 +215,7 @@ impl Cluster {
             })
             .collect();
         self.write("tokens.csv", &tokens)?;
+        self.write("audit.yaml", audit::POLICY)?;
         for (token, user, _) in USERS {
             let file = user.trim_start_matches("system:");
             self.write(&format!("{file}.kubeconfig"), &self.kubeconfig_text(&self.server(), token))?;
@@ -277,6 +280,8 @@ impl Cluster {
             .args(["--service-account-issuer=https://kubernetes.default.svc", "--profiling=false"])
             .arg(option("cert-dir", &self.path("certs")))
             .arg(option("token-auth-file", &self.path("tokens.csv")))
+            .arg(option("audit-policy-file", &self.path("audit.yaml")))
+            .arg(option("audit-log-path", &self.path("audit.log")))
             .arg(option("service-account-key-file", &self.path("sa.pub")))
             .arg(option("service-account-signing-key-file", &self.path("sa.key")));
         self.apiserver = Some(Daemon::start("kube-apiserver", command, self.folder.path())?);

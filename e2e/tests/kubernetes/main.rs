@@ -2,12 +2,14 @@
 //! for the nodes, and a cloud of the test's own runs the machines. And the kubelet of ours, against the same.
 
 mod approve;
+mod commands;
 mod crashes;
 mod faults;
 mod kubelet;
 mod leaders;
 mod life;
 mod outages;
+mod rbac;
 mod requests;
 mod stage;
 mod status;

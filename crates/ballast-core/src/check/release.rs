@@ -4,6 +4,7 @@
 use super::{fatal, subject};
 use crate::observation::Source;
 use crate::plan::{ActionKind, Plan, PromiseNote};
+use crate::policy::Direction;
 use crate::snapshot::Snapshot;
 
 pub(super) fn check(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNote>) {
@@ -19,7 +20,8 @@ pub(super) fn check(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNot
             note(3, "though its pool's instances are not known");
         }
         let pool = snapshot.pool_named(&target.pool);
-        if snapshot.policy.pause.down || pool.is_some_and(|pool| pool.spec.pause.down) {
+        let pauses = [Some(&snapshot.policy.pause), pool.map(|pool| &pool.spec.pause)];
+        if pauses.into_iter().flatten().any(|pause| pause.holds(Direction::Down, plan.now)) {
             note(14, "though removals are paused");
         }
         let instance = pool.and_then(|pool| pool.instances.get(&target.provider_id));

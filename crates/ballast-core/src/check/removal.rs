@@ -7,10 +7,10 @@ use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{Action, ActionKind, Plan, PromiseNote, Subject};
-use crate::policy::{BarePods, LocalStorage, RemovalBudget, StopMode};
+use crate::policy::{BarePods, Direction, LocalStorage, RemovalBudget, StopMode};
 use crate::resources::Resources;
 use crate::snapshot::{BaseState, NodeEntry, PodEntry, Snapshot};
-use crate::units::Share;
+use crate::units::{Share, Time};
 
 pub(super) fn check(
     snapshot: &Snapshot,
@@ -26,7 +26,7 @@ pub(super) fn check(
     known(snapshot, plan, &going, notes);
     for action in &going {
         match snapshot.node_named(&action.target.name) {
-            Some(node) => untouched(snapshot, action, node, notes),
+            Some(node) => untouched(snapshot, action, node, plan.now, notes),
             None => notes.push(fatal(2, subject(action), format!("{} is not there", action.target.name))),
         }
     }
@@ -55,7 +55,13 @@ fn known(snapshot: &Snapshot, plan: &Plan, going: &[&Action], notes: &mut Vec<Pr
 }
 
 /// Promises 1, 10 and 17: nothing in use, no gang member, no control plane, nothing of others.
-fn untouched(snapshot: &Snapshot, action: &Action, node: &NodeEntry, notes: &mut Vec<PromiseNote>) {
+fn untouched(
+    snapshot: &Snapshot,
+    action: &Action,
+    node: &NodeEntry,
+    now: Time,
+    notes: &mut Vec<PromiseNote>,
+) {
     let Some(pool) = node.pool.map(|at| &snapshot.pools[at as usize]) else {
         notes.push(fatal(17, subject(action), format!("{} is not ours", node.name)));
         return;
@@ -72,7 +78,7 @@ fn untouched(snapshot: &Snapshot, action: &Action, node: &NodeEntry, notes: &mut
     if is_kept(node) {
         notes.push(fatal(1, subject(action), format!("{} is annotated to be kept", node.name)));
     }
-    if snapshot.policy.pause.down || pool.spec.pause.down {
+    if [&snapshot.policy.pause, &pool.spec.pause].iter().any(|pause| pause.holds(Direction::Down, now)) {
         notes.push(fatal(14, subject(action), format!("{} would go though removals are paused", node.name)));
     }
     if &*action.to == "Deleted" && pool.spec.stop != StopMode::Delete {

@@ -7,7 +7,7 @@ use crate::kube::Name;
 use crate::memory::{AHEAD_LONGEST, Addition, Launch, LaunchKind, Ledger, Removal};
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{Action, ActionKind, DecisionId, Plan, PlanId};
-use crate::policy::{Mode, StopMode, VmPoolSpec};
+use crate::policy::{Direction, Mode, StopMode, VmPoolSpec};
 use crate::procedure::{Receipt, VmStart, VmStop};
 use crate::publish::LastAction;
 use crate::scalers::nodes::must_stay;
@@ -166,11 +166,11 @@ impl Executor {
                     && ledger
                         .launches
                         .get(*name)
-                        .is_some_and(|launch| no_launch(launch, snapshot, least(name)))
+                        .is_some_and(|launch| no_launch(launch, snapshot, least(name), now))
             }
             Machine::Stop(stop) => {
                 let removal = ledger.removals.get(*name).filter(|_| !stop.is_beyond_recall());
-                removal.is_some_and(|removal| no_removal(name, removal, snapshot, least(name)))
+                removal.is_some_and(|removal| no_removal(name, removal, snapshot, least(name), now))
             }
             Machine::Uncordon(_) => false,
         };
@@ -222,21 +222,23 @@ impl Executor {
 }
 
 /// Whether a launch may not begin any more. What has no document is nobody's to launch.
-fn no_launch(launch: &Launch, snapshot: &Snapshot, least: Mode) -> bool {
-    snapshot.pool_named(&launch.pool).map_or_else(
-        || knows_pools(snapshot),
-        |pool| snapshot.policy.pause.up || pool.spec.pause.up || pool.spec.lowers(least),
-    )
+fn no_launch(launch: &Launch, snapshot: &Snapshot, least: Mode, now: Time) -> bool {
+    let Some(pool) = snapshot.pool_named(&launch.pool) else { return knows_pools(snapshot) };
+    is_paused(snapshot, pool, Direction::Up, now) || pool.spec.lowers(least)
+}
+
+/// Whether a pool, or the whole cluster, is held still one way.
+fn is_paused(snapshot: &Snapshot, pool: &PoolEntry, direction: Direction, now: Time) -> bool {
+    [&snapshot.policy.pause, &pool.spec.pause].iter().any(|pause| pause.holds(direction, now))
 }
 
 /// Whether a removal may not go on any more: it is held against what forbids one to begin.
-fn no_removal(name: &Name, removal: &Removal, snapshot: &Snapshot, least: Mode) -> bool {
+fn no_removal(name: &Name, removal: &Removal, snapshot: &Snapshot, least: Mode, now: Time) -> bool {
     let Some(pool) = snapshot.pool_named(&removal.pool) else { return knows_pools(snapshot) };
     let node = snapshot.node_named(name).filter(|node| !removal.release && node.uid() == removal.uid);
-    snapshot.policy.pause.down
-        || pool.spec.pause.down
+    is_paused(snapshot, pool, Direction::Down, now)
         || pool.spec.lowers(least)
-        || node.is_some_and(|node| must_stay(snapshot, node, pool, &removal.displaces))
+        || node.is_some_and(|node| must_stay(snapshot, node, pool, &removal.displaces, now))
 }
 
 /// Whether a pool that has no document was taken away, and is not just not read yet.

@@ -9,7 +9,7 @@ use crate::kube::Name;
 use crate::memory::Ledger;
 use crate::observation::InstanceState;
 use crate::plan::{Action, ActionKind, Plan, PlanId, Report, Severity, Shared};
-use crate::policy::Mode;
+use crate::policy::{Direction, Mode};
 use crate::publish::{PlanState, PublishedPlan, RefusedPlan};
 use crate::record::Body;
 use crate::snapshot::Snapshot;
@@ -92,7 +92,7 @@ impl Engine {
             return Ok(());
         }
         for action in &actions {
-            stands(action, &snapshot, ledger)?;
+            stands(action, &snapshot, ledger, now)?;
             if self.executor.is_busy(&action.target.name) {
                 return Err(changed(action, "is being changed already"));
             }
@@ -134,7 +134,7 @@ impl Engine {
 }
 
 /// Whether what an action is about is as it was when it was planned.
-fn stands(action: &Action, snapshot: &Snapshot, ledger: &Ledger) -> Result<(), Refusal> {
+fn stands(action: &Action, snapshot: &Snapshot, ledger: &Ledger, now: Time) -> Result<(), Refusal> {
     let (target, name) = (&action.target, &action.target.name);
     let pool =
         snapshot.pool_named(&target.pool).ok_or_else(|| changed(action, "is of a pool that is gone"))?;
@@ -142,7 +142,7 @@ fn stands(action: &Action, snapshot: &Snapshot, ledger: &Ledger) -> Result<(), R
     let node = snapshot.node_named(name);
     match action.kind {
         ActionKind::StartInstance | ActionKind::CreateInstance => {
-            if pauses.iter().any(|pause| pause.up) {
+            if pauses.iter().any(|pause| pause.holds(Direction::Up, now)) {
                 return Err(Refusal::Paused(pool.name.clone()));
             }
             let is_stopped = pool
@@ -162,7 +162,8 @@ fn stands(action: &Action, snapshot: &Snapshot, ledger: &Ledger) -> Result<(), R
             }
         }
         ActionKind::StopInstance | ActionKind::CordonNode | ActionKind::UncordonNode => {
-            if pauses.iter().any(|pause| pause.down) && action.kind != ActionKind::UncordonNode {
+            let is_paused = pauses.iter().any(|pause| pause.holds(Direction::Down, now));
+            if is_paused && action.kind != ActionKind::UncordonNode {
                 return Err(Refusal::Paused(pool.name.clone()));
             }
             let node = node.ok_or_else(|| changed(action, "is not there any more"))?;

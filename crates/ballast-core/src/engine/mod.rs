@@ -149,6 +149,11 @@ impl Engine {
         self.executor.permit(now, Permissions::default());
     }
 
+    /// Whether this process is the one that writes.
+    pub fn leads(&self) -> bool {
+        self.leads
+    }
+
     /// Whether what it plans is carried out: it leads, and the policy says so.
     pub fn acts(&self) -> bool {
         self.executor.may.begin

@@ -6,7 +6,7 @@ use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::InstanceState;
 use crate::plan::{Limit, SkipReason};
-use crate::policy::ClusterPolicySpec;
+use crate::policy::{ClusterPolicySpec, Direction};
 use crate::resources::Resources;
 use crate::snapshot::{BaseState, PoolEntry, Snapshot};
 use crate::units::{Money, Span, Time};
@@ -243,7 +243,9 @@ fn leaving(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory) -> u32 {
 /// Why a pool takes no launch at all now.
 fn closed(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory, now: Time) -> Option<SkipReason> {
     let policy = &snapshot.policy;
-    let paused = [(true, &policy.pause), (false, &pool.spec.pause)].into_iter().find(|(_, pause)| pause.up);
+    let paused = [(true, &policy.pause), (false, &pool.spec.pause)]
+        .into_iter()
+        .find(|(_, pause)| pause.holds(Direction::Up, now));
     if let Some((cluster, pause)) = paused {
         return Some(SkipReason::Paused { cluster, reason: pause.reason.clone().unwrap_or_default() });
     }

@@ -41,9 +41,9 @@ impl Words for HoldReason {
                 format!("{source} {why}: what is unknown is never read as zero, so nothing is removed until it answers")
             }
             Self::Paused { reason } if reason.is_empty() => {
-                "paused by a person, without a reason given; it ends when the pause is lifted".to_owned()
+                "paused by a person, without a reason given; `ballast resume` lifts it".to_owned()
             }
-            Self::Paused { reason } => format!("paused by a person: {reason}; it ends when the pause is lifted"),
+            Self::Paused { reason } => format!("paused by a person: {reason}; `ballast resume` lifts it"),
             Self::LowerMode { mode } => {
                 format!("its document says {mode:?}, which is less than the cluster's policy allows: nothing is done with it")
             }

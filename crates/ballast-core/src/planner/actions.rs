@@ -10,7 +10,7 @@ use crate::plan::{
     Action, ActionCode, ActionId, ActionKind, Input, Limit, Precondition, Reason, Shared, Target, TargetKind,
     UnsafeToRemove, plural,
 };
-use crate::policy::StopMode;
+use crate::policy::{Direction, StopMode};
 use crate::scalers::nodes::{Going, NodeWishes, Removals, Why};
 use crate::snapshot::Snapshot;
 use crate::units::{Span, Time};
@@ -161,8 +161,9 @@ pub(super) fn nodeless(snapshot: &Snapshot, memory: &Memory, now: Time) -> Nodel
 pub(super) fn releases(snapshot: &Snapshot, nodeless: &Nodeless, held: &[bool], now: Time) -> Vec<Action> {
     let mut actions = Vec::new();
     for (pool, held) in snapshot.pools.iter().zip(held) {
-        let paused = pool.spec.pause.down || snapshot.policy.pause.down;
-        if *held || paused || pool.spec.lowers(snapshot.policy.mode) {
+        let pauses = [&pool.spec.pause, &snapshot.policy.pause];
+        let is_paused = pauses.iter().any(|pause| pause.holds(Direction::Down, now));
+        if *held || is_paused || pool.spec.lowers(snapshot.policy.mode) {
             continue;
         }
         let age = source_age_of(snapshot, &Source::instances(&pool.name), now);

@@ -6,7 +6,7 @@ use crate::kube::Name;
 use crate::memory::Memory;
 use crate::observation::{Instance, InstanceState, ObjectKind, Source};
 use crate::plan::{Hold, HoldReason, Report, SourceTrouble, Subject};
-use crate::policy::Mode;
+use crate::policy::{Direction, Mode};
 use crate::scalers::nodes::is_young;
 use crate::snapshot::{BaseState, PoolEntry, Snapshot};
 use crate::units::Time;
@@ -67,9 +67,9 @@ impl Gates {
             (subject, &pool.spec.pause)
         });
         for (subject, pause) in std::iter::once((Subject::Cluster, &policy.pause)).chain(pools) {
-            if pause.up || pause.down {
+            if [Direction::Up, Direction::Down].into_iter().any(|way| pause.holds(way, now)) {
                 let reason = HoldReason::Paused { reason: pause.reason.clone().unwrap_or_default() };
-                report.holds.push(Hold { subject, reason, until: None });
+                report.holds.push(Hold { subject, reason, until: pause.until });
             }
         }
         let unlimited = policy.limits.nodes.is_none() || policy.limits.cost_per_hour.is_none();
@@ -82,7 +82,7 @@ impl Gates {
         }
         Self {
             blind: !nodes || !pods,
-            removals: budgets && policies && settled && !policy.pause.down,
+            removals: budgets && policies && settled && !policy.pause.holds(Direction::Down, now),
             held_pools,
         }
     }

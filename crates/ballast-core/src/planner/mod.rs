@@ -106,7 +106,7 @@ pub fn plan_with(
         said.unmodelled.iter().cloned().chain(unknown).chain(say::resizes(snapshot)).collect();
     removals.idle_since.extend(nodeless);
     report.trace = placed.options.clone().and(removals.candidates.into_iter().map(Step::Candidate));
-    report.next_look = Some(next_look(memory, now, removals.next_at));
+    report.next_look = Some(next_look(snapshot, memory, now, removals.next_at));
     let actions = actions::in_order(take_backs, &said.launches, releases.into_iter().chain(stops));
     let plan = Plan {
         schema_version: Plan::VERSION,
@@ -139,9 +139,12 @@ fn begin<'a>(
     bins
 }
 
-fn next_look(memory: &Memory, now: Time, removal: Option<Time>) -> Time {
+fn next_look(snapshot: &Snapshot, memory: &Memory, now: Time, removal: Option<Time>) -> Time {
     let back_off = memory.ledger.back_off.iter().map(|entry| entry.until).filter(|&until| until > now).min();
-    let soonest = [Some(now + PERIOD), removal.filter(|&at| at > now), back_off].into_iter().flatten().min();
+    let pools = snapshot.pools.iter().map(|pool| &pool.spec.pause);
+    let pauses = pools.chain([&snapshot.policy.pause]).filter_map(|pause| pause.ends_at(now)).min();
+    let soonest =
+        [Some(now + PERIOD), removal.filter(|&at| at > now), back_off, pauses].into_iter().flatten().min();
     soonest.unwrap_or(now + PERIOD)
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::kube::{LabelSelector, Name};
-use crate::units::{Money, Quantity, Share, Span};
+use crate::units::{Money, Quantity, Share, Span, Time};
 
 /// The rules that hold for all scalers together. Everything has a default; limits do not, on purpose: `Enforce` refuses to
 /// start while no node and cost limit is set.
@@ -68,6 +68,41 @@ pub struct Pause {
     /// Why, for whoever finds it paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Name>,
+    /// When it ends by itself; else it holds until it is lifted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+}
+
+/// Which way a cluster is held still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Nothing is added.
+    Up,
+    /// Nothing is removed.
+    Down,
+}
+
+impl Pause {
+    /// Whether it holds one way at an instant.
+    pub fn holds(&self, direction: Direction, now: Time) -> bool {
+        let is_meant = match direction {
+            Direction::Up => self.up,
+            Direction::Down => self.down,
+        };
+        is_meant && self.until.is_none_or(|until| now < until)
+    }
+
+    /// What of it holds at an instant.
+    #[must_use]
+    pub fn at(&self, now: Time) -> Self {
+        Self { up: self.holds(Direction::Up, now), down: self.holds(Direction::Down, now), ..self.clone() }
+    }
+
+    /// When it ends by itself, if it holds now and does.
+    pub fn ends_at(&self, now: Time) -> Option<Time> {
+        let holds = [Direction::Up, Direction::Down].into_iter().any(|way| self.holds(way, now));
+        self.until.filter(|_| holds)
+    }
 }
 
 /// What the cluster may never pass, counting what starts and what ends.

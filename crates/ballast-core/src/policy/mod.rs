@@ -9,8 +9,8 @@ mod spark_pool;
 mod vm_pool;
 
 pub use cluster_policy::{
-    ClusterPolicySpec, Growth, Health, Limits, Mode, Pause, PriorityRule, Removal, RemovalBudget, Sources,
-    Yield,
+    ClusterPolicySpec, Direction, Growth, Health, Limits, Mode, Pause, PriorityRule, Removal, RemovalBudget,
+    Sources, Yield,
 };
 pub use elastic_job_policy::{
     ElasticJobPolicySpec, Goodput, JobCoolDown, JobKind, JobRules, SizeRule, Sizes, SpeedUp, YieldTo,

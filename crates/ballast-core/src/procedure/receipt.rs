@@ -63,6 +63,26 @@ pub enum GaveUp {
     StopStuck,
 }
 
+impl Receipt {
+    /// Every code.
+    pub const CODES: [&'static str; 7] =
+        ["Joined", "LaunchFailed", "NeverJoined", "LaunchCancelled", "Stopped", "GaveUp", "Uncordoned"];
+
+    /// Its code, without the fields.
+    pub fn code(&self) -> &'static str {
+        let at = match self {
+            Self::Joined => 0,
+            Self::LaunchFailed { .. } => 1,
+            Self::NeverJoined => 2,
+            Self::LaunchCancelled => 3,
+            Self::Stopped => 4,
+            Self::GaveUp { .. } => 5,
+            Self::Uncordoned => 6,
+        };
+        Self::CODES[at]
+    }
+}
+
 impl fmt::Display for Receipt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

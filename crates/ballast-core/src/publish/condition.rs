@@ -280,8 +280,7 @@ fn paused(pause: &Pause) -> String {
         (true, false) => "growth",
         _ => "removal",
     };
-    match &pause.reason {
-        Some(reason) => format!("{what} held still: {reason}"),
-        None => format!("{what} held still"),
-    }
+    let reason = pause.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let until = pause.until.map(|until| format!(", until {until}")).unwrap_or_default();
+    format!("{what} held still{reason}{until}")
 }

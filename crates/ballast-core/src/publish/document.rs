@@ -86,7 +86,7 @@ impl Parts<'_> {
         let cluster = &self.snapshot.policy;
         let mode = pool.spec.mode.unwrap_or(cluster.mode).min(cluster.mode);
         let limit = self.limit_of(&pool.name);
-        let pause = both(&cluster.pause, &pool.spec.pause);
+        let pause = both(&cluster.pause.at(self.now), &pool.spec.pause.at(self.now));
         Said {
             mode,
             current: Some(sizes.current),
@@ -123,7 +123,7 @@ impl Parts<'_> {
                 self.cluster_ready(),
                 sizes.active(policy.mode),
                 limit.map_or(ConditionReason::WithinLimits, ConditionReason::AtLimit),
-                paused(policy.pause.clone()),
+                paused(policy.pause.at(self.now)),
                 self.cluster_degraded(),
                 conflicted(foreign),
             ],
@@ -364,8 +364,9 @@ fn held_by(hold: &HoldReason) -> Option<Limit> {
 
 /// What the cluster's pause and a pool's own hold still together; the pool's words come first.
 fn both(cluster: &Pause, own: &Pause) -> Pause {
-    let reason = own.reason.clone().filter(|_| own.up || own.down).or_else(|| cluster.reason.clone());
-    Pause { up: cluster.up || own.up, down: cluster.down || own.down, reason }
+    let told = if own.up || own.down { own } else { cluster };
+    let reason = told.reason.clone().or_else(|| cluster.reason.clone());
+    Pause { up: cluster.up || own.up, down: cluster.down || own.down, reason, until: told.until }
 }
 
 fn paused(pause: Pause) -> ConditionReason {

@@ -130,7 +130,8 @@ fn conditions_say_what_is_so() {
         (
             |cluster| {
                 cluster.pools.get_mut("cpu").unwrap().pause.down = true;
-                cluster.policy.pause = Pause { up: true, down: false, reason: Some("moving house".into()) };
+                cluster.policy.pause =
+                    Pause { up: true, reason: Some("moving house".into()), ..Pause::default() };
             },
             VmPool,
             Paused,

@@ -8,6 +8,7 @@
 //! error's words only a short beginning without what follows a token. A record that is lost changes no decision: nothing in
 //! the engine reads it.
 
+mod ending;
 mod otherwise;
 mod redact;
 mod replay;
@@ -16,6 +17,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use ending::{Ending, ending};
 pub use otherwise::{Differing, OtherPolicy, Otherwise, otherwise};
 pub use replay::{Difference, Replay, ReplayError, replay};
 

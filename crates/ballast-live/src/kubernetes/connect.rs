@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
 use super::error::chain;
+use super::tally::Tally;
 
 /// No connection takes longer to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,6 +31,8 @@ pub struct Connection {
     pub namespace: String,
     /// The address of the API, for people.
     pub server: String,
+    /// Counts what the client asks for.
+    pub tally: Tally,
 }
 
 /// Why there is no connection.
@@ -70,8 +74,10 @@ impl Place {
         config.connect_timeout = Some(CONNECT_TIMEOUT);
         config.default_retry = false;
         let (namespace, server) = (config.default_namespace.clone(), config.cluster_url.to_string());
-        let client = Client::try_from(config).map_err(|error| ConnectError::Client(chain(&error)))?;
-        Ok(Connection { client, namespace, server })
+        let builder = ClientBuilder::try_from(config).map_err(|error| ConnectError::Client(chain(&error)))?;
+        let tally = Tally::default();
+        let client = builder.with_layer(&tally).build();
+        Ok(Connection { client, namespace, server, tally })
     }
 
     async fn config(&self) -> Result<Config, ConnectError> {

@@ -23,6 +23,8 @@ use ballast_core::observation::{ErrorClass, SourceError};
 use super::FIELD_MANAGER;
 use super::error::classed;
 
+/// Its name.
+pub(super) const NAME: &str = "ballast";
 /// How often in a row a look at the lease is repeated because a write met another one.
 const ROUNDS_MAX: u32 = 3;
 
@@ -62,11 +64,33 @@ impl Leadership {
 /// The lease of this process.
 pub struct Lease {
     leases: Api<LeaseObject>,
-    name: String,
     identity: String,
     times: LeaseTimes,
     /// The version that was last seen, and since when it has been the same.
     seen: Option<(String, Instant)>,
+}
+
+/// Who leads, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The identity of the process.
+    pub identity: String,
+    /// When it last said so, by its own clock.
+    pub renewed_at: Option<Timestamp>,
+}
+
+/// Who holds the lease of a namespace; nobody where there is none, or it was given back.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub async fn holder(client: &Client, namespace: &str) -> Result<Option<Holder>, SourceError> {
+    let leases: Api<LeaseObject> = Api::namespaced(client.clone(), namespace);
+    let lease = leases.get_opt(NAME).await.map_err(|error| classed(&error))?;
+    let spec = lease.and_then(|lease| lease.spec).unwrap_or_default();
+    let renewed_at = spec.renew_time.map(|at| at.0);
+    let identity = spec.holder_identity.filter(|identity| !identity.is_empty());
+    Ok(identity.map(|identity| Holder { identity, renewed_at }))
 }
 
 /// What to do about a lease.
@@ -83,10 +107,10 @@ enum Step {
 }
 
 impl Lease {
-    /// The lease `name` in a namespace, held by `identity`.
-    pub fn new(client: &Client, namespace: &str, name: &str, identity: String, times: LeaseTimes) -> Self {
+    /// The lease in a namespace, held by `identity`.
+    pub fn new(client: &Client, namespace: &str, identity: String, times: LeaseTimes) -> Self {
         let leases = Api::namespaced(client.clone(), namespace);
-        Self { leases, name: name.to_owned(), identity, times, seen: None }
+        Self { leases, identity, times, seen: None }
     }
 
     /// Keeps the lease while it is wanted, and tells of every change: one keeper for the life of a process, so that no two of
@@ -142,7 +166,7 @@ impl Lease {
 
     /// One look, and one write where it is due.
     async fn round(&mut self) -> Result<bool, SourceError> {
-        let found = self.leases.get_opt(&self.name).await.map_err(|error| classed(&error))?;
+        let found = self.leases.get_opt(NAME).await.map_err(|error| classed(&error))?;
         // What was seen counts from when it was seen: from when it was asked for, it might be taken too early.
         let step = self.step(found.as_ref(), Instant::now());
         let written = match (step, found) {
@@ -150,7 +174,7 @@ impl Lease {
             (Step::Make, _) | (_, None) => self.leases.create(&params(), &self.fresh()).await,
             (step, Some(found)) => {
                 let renewed = self.renewed(found, step == Step::Take);
-                self.leases.replace(&self.name, &params(), &renewed).await
+                self.leases.replace(NAME, &params(), &renewed).await
             }
         };
         written.map(|_| true).map_err(|error| classed(&error))
@@ -175,7 +199,7 @@ impl Lease {
     }
 
     fn fresh(&self) -> LeaseObject {
-        let metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
+        let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
         self.renewed(LeaseObject { metadata, spec: None }, true)
     }
 
@@ -197,11 +221,11 @@ impl Lease {
         if leadership.until.is_none() {
             return;
         }
-        let Ok(Some(mut lease)) = self.leases.get_opt(&self.name).await else { return };
+        let Ok(Some(mut lease)) = self.leases.get_opt(NAME).await else { return };
         let Some(spec) = &mut lease.spec else { return };
         if spec.holder_identity.as_deref() == Some(&self.identity) {
             spec.holder_identity = None;
-            if let Err(error) = self.leases.replace(&self.name, &params(), &lease).await {
+            if let Err(error) = self.leases.replace(NAME, &params(), &lease).await {
                 let error = classed(&error);
                 tracing::warn!(%error, "cannot give the lease back; the next leader waits until it is over");
             }
@@ -227,7 +251,7 @@ mod tests {
         let service = futures::future::pending::<Result<http::Response<kube::client::Body>, std::io::Error>>;
         let client =
             Client::new(tower::service_fn(move |_: http::Request<kube::client::Body>| service()), "default");
-        Lease::new(&client, "default", "ballast", me.to_owned(), LeaseTimes::default())
+        Lease::new(&client, "default", me.to_owned(), LeaseTimes::default())
     }
 
     fn held(by: Option<&str>, version: &str) -> LeaseObject {

@@ -15,8 +15,8 @@ use super::FIELD_MANAGER;
 use super::error::{classed, reply};
 
 /// Names of the two objects.
-const LEDGER: &str = "ballast-ledger";
-const HISTORY: &str = "ballast-history";
+pub(super) const LEDGER: &str = "ballast-ledger";
+pub(super) const HISTORY: &str = "ballast-history";
 /// Keys in them.
 const BODY: &str = "body";
 const VERSION: &str = "version";

@@ -3,28 +3,34 @@
 //! Reads go by watches on slim types, one for each kind; every write names an identity and carries a precondition. Nothing is
 //! tried twice here: the engine knows what a repeated request means, a client does not.
 
+pub mod access;
 mod approval;
 mod connect;
 pub mod crd;
 mod documents;
+pub mod edit;
 mod error;
 mod lease;
 mod list;
 mod memory;
+pub(crate) mod plain;
 mod publisher;
 mod requests;
 mod seen;
 mod sent;
+mod tally;
 mod watch;
 mod wire;
 
 pub use approval::{Policy, approval_of};
 pub use connect::{ConnectError, Connection, Place};
-pub use lease::{Leadership, Lease, LeaseTimes};
+pub use lease::{Holder, Leadership, Lease, LeaseTimes, holder};
 pub use memory::{MemoryStore, Stored};
 pub use publisher::{Publisher, Word};
 pub use requests::{Answer, Kubernetes, REQUEST_TIMEOUT};
 pub use seen::{SeenDocument, SeenDocuments};
+pub use tally::{Asked, Ended, Tally};
+pub(crate) use watch::look_at_all;
 pub use watch::watch_all;
 
 /// Who Ballast is in the managed fields of objects.

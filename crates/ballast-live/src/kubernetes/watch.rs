@@ -59,53 +59,41 @@ const LOOKS_AGAIN: u32 = 3;
 /// Changes that are told together at most.
 const TOGETHER_MAX: usize = 1000;
 
+/// Awaits what a watch does with the type that a kind is sent as.
+macro_rules! as_its_type {
+    ($kind:expr, $watch:expr, $does:ident) => {
+        match $kind {
+            ObjectKind::Node => $watch.$does::<Node>().await,
+            ObjectKind::Pod => $watch.$does::<Pod>().await,
+            ObjectKind::PodDisruptionBudget => $watch.$does::<PodDisruptionBudget>().await,
+            ObjectKind::PersistentVolume => $watch.$does::<PersistentVolume>().await,
+            ObjectKind::PersistentVolumeClaim => $watch.$does::<PersistentVolumeClaim>().await,
+            ObjectKind::DaemonSet => $watch.$does::<DaemonSet>().await,
+            ObjectKind::PriorityClass => $watch.$does::<PriorityClass>().await,
+            ObjectKind::StorageClass => $watch.$does::<StorageClass>().await,
+            ObjectKind::ClusterPolicy | ObjectKind::VmPool => $watch.$does::<Document>().await,
+        }
+    };
+}
+
 /// Watches every kind that the engine reads, each on its own: one that fails does not hold up the others. They end when the
 /// receiver is gone. Documents of ours are handed on as they stand, too.
 pub fn watch_all(client: &Client, clock: Clock, told: &mpsc::Sender<Observation>, seen: &SeenDocuments) {
     for kind in ObjectKind::ALL {
-        let (client, told, seen) = (client.clone(), told.clone(), seen.clone());
-        match kind {
-            ObjectKind::Node => spawn::<Node>(kind, client, clock, told, seen),
-            ObjectKind::Pod => spawn::<Pod>(kind, client, clock, told, seen),
-            ObjectKind::PodDisruptionBudget => spawn::<PodDisruptionBudget>(kind, client, clock, told, seen),
-            ObjectKind::PersistentVolume => spawn::<PersistentVolume>(kind, client, clock, told, seen),
-            ObjectKind::PersistentVolumeClaim => {
-                spawn::<PersistentVolumeClaim>(kind, client, clock, told, seen)
-            }
-            ObjectKind::DaemonSet => spawn::<DaemonSet>(kind, client, clock, told, seen),
-            ObjectKind::PriorityClass => spawn::<PriorityClass>(kind, client, clock, told, seen),
-            ObjectKind::StorageClass => spawn::<StorageClass>(kind, client, clock, told, seen),
-            ObjectKind::ClusterPolicy | ObjectKind::VmPool => {
-                spawn::<Document>(kind, client, clock, told, seen)
-            }
-        }
+        let watch = Watch::new(kind, client.clone(), clock, told.clone(), seen.clone());
+        tokio::spawn(async move { as_its_type!(kind, watch, run) });
     }
 }
 
-fn spawn<T: Wire>(
-    kind: ObjectKind,
-    client: Client,
-    clock: Clock,
-    told: mpsc::Sender<Observation>,
-    seen: SeenDocuments,
-) {
-    let watch = Watch {
-        client,
-        clock,
-        told,
-        kind,
-        path: path(kind),
-        sharing: Sharing::default(),
-        documents: Documents::default(),
-        seen,
-        unread: BTreeSet::new(),
-        handed_on: 0,
-        proven: clock.now(),
-        looks: 0,
-        failures: 0,
-        last_error: None,
+/// One look at every kind that the engine reads, as watches would begin with.
+pub(crate) async fn look_at_all(client: &Client, clock: Clock) -> Vec<Observation> {
+    // Nobody is told on the way: what was seen is the answer.
+    let (told, _) = mpsc::channel(1);
+    let look = async |kind| {
+        let watch = Watch::new(kind, client.clone(), clock, told.clone(), SeenDocuments::default());
+        as_its_type!(kind, watch, look)
     };
-    tokio::spawn(watch.run::<T>());
+    futures::future::join_all(ObjectKind::ALL.map(look)).await
 }
 
 /// One kind that is watched.
@@ -165,8 +153,40 @@ impl Proof {
 }
 
 impl Watch {
+    fn new(
+        kind: ObjectKind,
+        client: Client,
+        clock: Clock,
+        told: mpsc::Sender<Observation>,
+        seen: SeenDocuments,
+    ) -> Self {
+        Self {
+            client,
+            clock,
+            told,
+            kind,
+            path: path(kind),
+            sharing: Sharing::default(),
+            documents: Documents::default(),
+            seen,
+            unread: BTreeSet::new(),
+            handed_on: 0,
+            proven: clock.now(),
+            looks: 0,
+            failures: 0,
+            last_error: None,
+        }
+    }
+
     async fn run<T: Wire>(mut self) {
         while self.follow::<T>().await.is_ok() {}
+    }
+
+    /// One look, and no more.
+    async fn look<T: Wire>(mut self) -> Observation {
+        let list = List::<T>::whole(&self.client, self.path).await;
+        let outcome = list.map(|list| Body::Listed(self.take_list(list).0)).map_err(|refusal| refusal.error);
+        Observation { source: Source::kubernetes(self.kind), taken_at: self.proven, outcome }
     }
 
     /// From a list to the next one.

@@ -52,7 +52,7 @@ impl Keeper {
         let (wanted, is_wanted) = watch::channel(true);
         let (tell, told) = watch::channel(Leadership::default());
         let end = CancellationToken::new();
-        let lease = Lease::new(&api.client(), "ballast", "ballast", name.to_owned(), LeaseTimes::default());
+        let lease = Lease::new(&api.client(), "ballast", name.to_owned(), LeaseTimes::default());
         tokio::spawn(lease.keep(is_wanted, tell, end.clone()));
         Self { wanted, told, end }
     }

@@ -1,7 +1,7 @@
 //! Checks on what documents forbid altogether: modes and pauses, also where a document changes while Ballast runs.
 
 use ballast_core::kube::Name;
-use ballast_core::policy::Mode;
+use ballast_core::policy::{Direction, Mode};
 use ballast_core::procedure::Request;
 use ballast_core::units::Span;
 
@@ -50,12 +50,12 @@ impl Oracle {
             format!("pool `{name}` is in mode {mode:?}, which allows no such request: {request:?}")
         });
         let rules = &self.pools[pool as usize].spec;
-        let is_paused = match request {
-            Request::StartInstance { .. } | Request::CreateInstance { .. } => {
-                rules.pause.up || self.policy.pause.up
-            }
-            _ => rules.pause.down || self.policy.pause.down,
+        let direction = match request {
+            Request::StartInstance { .. } | Request::CreateInstance { .. } => Direction::Up,
+            _ => Direction::Down,
         };
+        let pauses = [&rules.pause, &self.policy.pause];
+        let is_paused = pauses.iter().any(|pause| pause.holds(direction, world.now));
         self.judge(world, "I-23", !is_paused, || format!("it is paused, and yet: {request:?}"));
     }
 

@@ -9,7 +9,7 @@ use ballast_live::kubernetes::{Connection, Policy};
 use tokio::runtime::Runtime;
 use tokio::time::{Instant, sleep};
 
-use super::run::Cluster;
+use super::sight::Cluster;
 use super::{Outcome, Result};
 use crate::present::{Doing, Failure, Screen};
 

@@ -7,23 +7,35 @@ mod completions;
 #[cfg(feature = "live")]
 mod crd;
 mod demo;
+mod diff;
+#[cfg(feature = "live")]
+mod doctor;
 mod import;
 mod input;
 mod load;
 mod outcome;
+#[cfg(feature = "live")]
+mod pause;
 mod plan;
 mod policy_file;
+#[cfg(feature = "live")]
+mod record;
 mod reference;
 mod replay;
 #[cfg(feature = "live")]
+mod roles;
+#[cfg(feature = "live")]
 mod run;
+mod sight;
 mod simulate;
+mod status;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::present::{Failure, Screen};
 pub use outcome::Outcome;
@@ -38,7 +50,7 @@ const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Cyan.on_default());
 
 const CODES: &str = "\
-Exit codes: 0 done, nothing to change · 1 any error · 2 `plan`: something would change · \
+Exit codes: 0 done, nothing to change · 1 any error · 2 `plan`, `diff`: something would change · \
 3 `simulate`, `replay`: a gate held, a range was missed or a promise broke · 130 interrupted";
 
 /// Keeps an ML and data cluster the right size: one plan for all of it, with its reasons.
@@ -58,8 +70,18 @@ enum Command {
     Demo(demo::Args),
     Simulate(simulate::Args),
     Plan(plan::Args),
+    Diff(diff::Args),
+    Status(status::Args),
+    #[cfg(feature = "live")]
+    Doctor(doctor::Args),
+    #[cfg(feature = "live")]
+    Pause(pause::PauseArgs),
+    #[cfg(feature = "live")]
+    Resume(pause::ResumeArgs),
     Check(check::Args),
     Import(import::Args),
+    #[cfg(feature = "live")]
+    Record(record::Args),
     Replay(replay::Args),
     #[cfg(feature = "live")]
     Run(run::Args),
@@ -67,6 +89,8 @@ enum Command {
     Approve(approve::Args),
     #[cfg(feature = "live")]
     Crd(crd::Args),
+    #[cfg(feature = "live")]
+    Roles(roles::Args),
     Completions(completions::Args),
     #[command(hide = true)]
     Reference(reference::Args),
@@ -78,8 +102,18 @@ impl Command {
             Self::Demo(args) => demo::run(&args, screen),
             Self::Simulate(args) => simulate::run(&args, screen),
             Self::Plan(args) => plan::run(&args, screen),
+            Self::Diff(args) => diff::run(&args, screen),
+            Self::Status(args) => status::run(&args, screen),
+            #[cfg(feature = "live")]
+            Self::Doctor(args) => doctor::run(&args, screen),
+            #[cfg(feature = "live")]
+            Self::Pause(args) => pause::pause(&args, screen),
+            #[cfg(feature = "live")]
+            Self::Resume(args) => pause::resume(&args, screen),
             Self::Check(args) => check::run(&args, screen),
             Self::Import(args) => import::run(&args, screen),
+            #[cfg(feature = "live")]
+            Self::Record(args) => record::run(&args, screen),
             Self::Replay(args) => replay::run(&args, screen),
             #[cfg(feature = "live")]
             Self::Run(args) => run::run(&args, screen),
@@ -87,6 +121,8 @@ impl Command {
             Self::Approve(args) => approve::run(&args, screen),
             #[cfg(feature = "live")]
             Self::Crd(args) => crd::run(&args, screen),
+            #[cfg(feature = "live")]
+            Self::Roles(args) => roles::run(&args, screen),
             Self::Completions(args) => completions::run(&args, screen),
             Self::Reference(args) => reference::run(&args),
         }
@@ -99,7 +135,9 @@ pub fn main() -> ExitCode {
 }
 
 fn run(args: impl IntoIterator<Item = OsString>) -> Outcome {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let parsed = command(args.first()).try_get_matches_from(args);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(told) => {
             // Help and version are answers; anything else is an error like any other, and a reader that went away is none.
@@ -120,6 +158,15 @@ fn run(args: impl IntoIterator<Item = OsString>) -> Outcome {
     }
 }
 
+/// The command line as it is called: by its own name, or as a plugin of kubectl.
+fn command(called: Option<&OsString>) -> clap::Command {
+    let called = called.map(Path::new).and_then(Path::file_stem).unwrap_or_default();
+    match called.to_str() {
+        Some("kubectl-ballast") => Cli::command().bin_name("kubectl ballast"),
+        _ => Cli::command(),
+    }
+}
+
 fn set_color(choice: clap::ColorChoice) {
     match choice {
         clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -131,9 +178,19 @@ fn set_color(choice: clap::ColorChoice) {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
+
+    #[test]
+    fn as_a_plugin_of_kubectl_it_says_so() {
+        let usage = |called: &str| {
+            let mut command = command(Some(&called.into()));
+            let help =
+                command.try_get_matches_from_mut([called, "plan", "--help"]).expect_err("help is told");
+            help.to_string().lines().find(|line| line.starts_with("Usage:")).unwrap_or_default().to_owned()
+        };
+        assert!(usage("/usr/bin/kubectl-ballast").starts_with("Usage: kubectl ballast plan"));
+        assert!(usage("./ballast").starts_with("Usage: ballast plan"));
+    }
 
     #[test]
     fn the_command_line_is_well_formed() {

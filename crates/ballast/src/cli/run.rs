@@ -1,16 +1,16 @@
 //! `ballast run`: against a real cluster, until it is told to stop.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use ballast_core::units::Span;
-use ballast_live::kubernetes::{LeaseTimes, Place, REQUEST_TIMEOUT};
+use ballast_live::kubernetes::{LeaseTimes, REQUEST_TIMEOUT};
 use ballast_live::runner::Options;
 
 use super::Result;
+use super::sight::Cluster;
 use crate::present::{Failure, Screen};
-use crate::run::{self, LogFormat};
+use crate::run::{self, Addresses, LogFormat};
 
 /// Watch a cluster, plan on every change, and act where the ClusterPolicy says `Enforce`.
 ///
@@ -25,6 +25,9 @@ pub(super) struct Args {
     /// Where the page is served [default: 127.0.0.1 and a free port]
     #[arg(long, value_name = "ADDR", env = "BALLAST_LISTEN", value_parser = super::demo::address)]
     listen: Option<SocketAddr>,
+    /// Where metrics and health are served [default: with the page]
+    #[arg(long, value_name = "ADDR", env = "BALLAST_METRICS", value_parser = super::demo::address)]
+    metrics: Option<SocketAddr>,
     /// The namespace that Ballast lives in: its lease and its memory [default: that of the context or pod]
     #[arg(long, value_name = "NAME", env = "BALLAST_NAMESPACE")]
     namespace: Option<String>,
@@ -48,28 +51,11 @@ pub(super) struct Args {
     log_format: LogFormat,
 }
 
-/// Which cluster, as kubectl names it.
-#[derive(clap::Args)]
-pub(super) struct Cluster {
-    /// The kubeconfig [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-    /// The context in the kubeconfig
-    #[arg(long, value_name = "NAME")]
-    context: Option<String>,
-}
-
-impl Cluster {
-    /// The way to it.
-    pub(super) fn place(&self) -> Place {
-        Place { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() }
-    }
-}
-
 const EXAMPLES: &str = "\
 Examples:
   ballast run
   ballast run --context staging --listen 127.0.0.1:8080
+  ballast run --metrics 0.0.0.0:9464
   ballast run --namespace ballast --log-format json";
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
@@ -82,7 +68,6 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
             least.as_secs(),
         )));
     }
-    let place = args.cluster.place();
     let free = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
     let options = Options {
         namespace: args.namespace.clone().unwrap_or_default(),
@@ -90,8 +75,10 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         lease: LeaseTimes { duration, retry },
         instances_every: length(args.instances_every),
         grace: length(args.grace),
+        only_watches: false,
     };
-    run::run(&place, options, args.listen.unwrap_or(free), args.log_format, screen)
+    let addresses = Addresses { page: args.listen.unwrap_or(free), metrics: args.metrics };
+    run::run(&args.cluster.place(), options, addresses, args.log_format, screen)
 }
 
 fn length(span: Span) -> Duration {

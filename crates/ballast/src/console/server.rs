@@ -40,6 +40,11 @@ const HEADERS: [(HeaderName, &str); 5] = [
 /// The routes of the page. Where `local`, only names of this machine are answered: a page elsewhere that lets its own
 /// name point to 127.0.0.1 must not read a cluster through its visitor's browser.
 pub fn router(feed: Feed, local: bool) -> Router {
+    router_with(feed, local, Router::new())
+}
+
+/// The same, with more routes beside them.
+fn router_with(feed: Feed, local: bool, more: Router) -> Router {
     let router = Router::new()
         .route("/", get(overview))
         .route("/plan", get(plan))
@@ -54,19 +59,20 @@ pub fn router(feed: Feed, local: bool) -> Router {
         .route("/favicon.svg", get(|| asset("image/svg+xml", MARK)))
         .route("/favicon.ico", get(|| asset("image/svg+xml", MARK)))
         .fallback(lost)
-        .with_state(feed);
+        .with_state(feed)
+        .merge(more);
     let router = if local { router.layer(middleware::from_fn(only_local_names)) } else { router };
     router.layer(middleware::map_response(with_headers))
 }
 
-/// Serves the page until the task is dropped.
+/// Serves the page, and what stands beside it, until the task is dropped.
 ///
 /// # Errors
 ///
 /// When the listener fails.
-pub async fn serve(listener: TcpListener, feed: Feed) -> std::io::Result<()> {
+pub async fn serve(listener: TcpListener, feed: Feed, beside: Router) -> std::io::Result<()> {
     let local = listener.local_addr()?.ip().is_loopback();
-    axum::serve(listener, router(feed, local)).await
+    axum::serve(listener, router_with(feed, local, beside)).await
 }
 
 async fn overview(State(feed): State<Feed>) -> Response {

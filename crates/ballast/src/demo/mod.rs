@@ -75,7 +75,7 @@ impl Demo {
             format!("A simulated cluster, {} times as fast as the clock", figures::number(self.speed));
         let feed = Feed::new().with_story(Story { title, text: world.story() });
         feed.publish(world.at(world.start()));
-        let server = tokio::spawn(console::serve(listener, feed.clone()));
+        let server = tokio::spawn(console::serve(listener, feed.clone(), axum::Router::new()));
         // Before anything is shown: who sees the address may press Ctrl-C.
         let mut interrupts = signal(SignalKind::interrupt()).doing(|| "cannot listen for Ctrl-C")?;
         if !address.ip().is_loopback() {

@@ -54,6 +54,8 @@ impl Terminal {
         let (Width(width), Height(height)) = terminal_size().unwrap_or((Width(100), Height(40)));
         let lately = frame.moments.iter().map(|moment| (moment.at, moment.to_string()));
         let mut lines = status::block(&frame.view, lately, width.into());
+        let foot = status::cut("The page at the address above shows more. Ctrl-C ends this.", width.into());
+        lines.extend([String::new(), foot]);
         // More than the screen would scroll, and could not be written over. One line stays for the address, one for the cursor.
         lines.truncate(usize::from(height).saturating_sub(2).max(1));
         let mut text = String::new();

@@ -35,8 +35,23 @@ pub fn block(view: &View, lately: impl Iterator<Item = (Time, String)>, width: u
     for note in &view.promises {
         lines.push(format!("BROKEN PROMISE {}: {}", note.promise, note.message));
     }
-    lines.extend([String::new(), "The page at the address above shows more. Ctrl-C ends this.".to_owned()]);
     lines.iter().map(|line| cut(&plain(line), width)).collect()
+}
+
+/// Sources that are in trouble, a line each, and the age of the oldest answer.
+pub fn sources(view: &View) -> Vec<String> {
+    let troubled = view.sources.iter().filter_map(|source| Some((source, source.trouble.as_deref()?)));
+    let mut lines: Vec<String> = troubled.map(|(source, why)| format!("! {} {why}", source.name)).collect();
+    let aged = view.sources.iter().filter_map(|source| Some((source.age?, source)));
+    if let Some((age, source)) = aged.max_by_key(|(age, _)| *age) {
+        lines.push(format!(
+            "the oldest of {} answers is {} old: {}",
+            view.sources.len(),
+            age.rounded(),
+            source.name
+        ));
+    }
+    headed("sources", lines.into_iter()).iter().map(|line| plain(line).into_owned()).collect()
 }
 
 /// The same in a line.
@@ -168,7 +183,8 @@ fn headed(head: &str, lines: impl Iterator<Item = String>) -> Vec<String> {
     lines.enumerate().map(|(at, line)| format!("{:<10}{line}", head(at))).collect()
 }
 
-fn cut(line: &str, width: usize) -> String {
+/// A line that is too long ends with a sign that it goes on.
+pub fn cut(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();
     }

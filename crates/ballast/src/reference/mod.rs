@@ -1,7 +1,11 @@
 //! The pages of `docs/reference`, written from the program itself: commands, documents, plans and reasons.
 
+#[cfg(feature = "live")]
+mod access;
 mod commands;
 mod examples;
+#[cfg(feature = "live")]
+mod metrics;
 mod published;
 mod schema;
 
@@ -33,6 +37,8 @@ pub fn pages(command: Command) -> Vec<Page> {
         ("reasons.md".into(), reasons()),
         ("observation-bodies.md".into(), observation_bodies()),
     ];
+    #[cfg(feature = "live")]
+    pages.extend([("access.md".into(), access::page()), ("metrics.md".into(), metrics::page())]);
     for Published { name, about, schema } in schemas() {
         let text = format!(
             "# {name}\n\nWritten by `cargo xtask generate` from the types themselves; the schema is in \
@@ -73,7 +79,9 @@ fn index() -> String {
     text.push_str(
         "| [Bodies of Observations](observation-bodies.md) | What is read of each source's answer. |\n\
          | [Figures](figures.md) | What a simulation is told in, with units: for `expect` and `--fail-if`. |\n\
-         | [Reasons](reasons.md) | Every code of an action, a hold, a refusal and a step. |\n\n\
+         | [Reasons](reasons.md) | Every code of an action, a hold, a refusal and a step. |\n\
+         | [Access](access.md) | What is asked of the Kubernetes API in each mode, and the roles for it. |\n\
+         | [Metrics and health](metrics.md) | What `ballast run` serves to Prometheus and to probes. |\n\n\
          `ballast check -f FILE` tells everything that is wrong with a document, with its place. Every document, body \
          and answer has an example in [examples](examples) and a JSON schema in [schemas](schemas), with its version in `$id`. Those \
          of documents are of whole files, so that an editor can check one: many heed a first line \

@@ -10,6 +10,8 @@ use ballast_live::runner::Listener;
 
 use crate::console::Feed;
 
+use super::meter::Meter;
+
 /// The page shows at most two frames a second.
 const FRAME_EVERY: Duration = Duration::from_millis(500);
 
@@ -19,14 +21,15 @@ pub(super) struct Faces {
     shown_at: Option<Instant>,
     /// What the last plan decided.
     decided: Vec<Decision>,
+    meter: Meter,
 }
 
 /// What is done to what; plans repeat it until it is done.
 type Decision = (ActionKind, Target);
 
 impl Faces {
-    pub(super) fn new(feed: Feed) -> Self {
-        Self { feed, shown_at: None, decided: Vec::new() }
+    pub(super) fn new(feed: Feed, meter: Meter) -> Self {
+        Self { feed, shown_at: None, decided: Vec::new(), meter }
     }
 }
 
@@ -44,11 +47,22 @@ impl Listener for Faces {
                 tracing::debug!(?request, decision = decision.map(tracing::field::display), "asks");
             }
         }
+        self.meter.count(outcome, &entries);
         self.feed.record(&entries);
         if self.shown_at.is_none_or(|at| at.elapsed() >= FRAME_EVERY) || outcome.plan.is_some() {
             self.shown_at = Some(Instant::now());
-            self.feed.publish(engine.view(now));
+            let view = engine.view(now);
+            self.meter.show(now, engine, &view);
+            self.feed.publish(view);
         }
+    }
+
+    fn planned_in(&mut self, took: Duration) {
+        self.meter.planned_in(took);
+    }
+
+    fn turned(&mut self) {
+        self.meter.turned();
     }
 }
 

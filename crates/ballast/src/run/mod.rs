@@ -1,23 +1,28 @@
-//! `ballast run`: the runner, and what shows what it does: log lines, and the page.
+//! `ballast run`: the runner, and what shows what it does: log lines, the page, metrics and health.
 
 mod faces;
+mod meter;
 
 use std::net::SocketAddr;
 
-use ballast_live::kubernetes::{Connection, Place};
+use axum::Router;
+use ballast_live::kubernetes::{ConnectError, Connection, Place};
 use ballast_live::runner::{Options, Runner};
 use clap::ValueEnum;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Outcome, Result};
 use crate::console::{self, Feed};
 use crate::present::{Doing, Failure, Screen};
+use crate::serve::{self, Health, Metrics};
 
 use faces::Faces;
+use meter::Meter;
 
 /// How log lines are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -28,6 +33,15 @@ pub enum LogFormat {
     Json,
 }
 
+/// Where it is listened.
+#[derive(Clone, Copy, Debug)]
+pub struct Addresses {
+    /// For the page.
+    pub page: SocketAddr,
+    /// For metrics and health; else beside the page.
+    pub metrics: Option<SocketAddr>,
+}
+
 /// Runs until SIGTERM or Ctrl-C.
 ///
 /// # Errors
@@ -36,43 +50,64 @@ pub enum LogFormat {
 pub fn run(
     place: &Place,
     options: Options,
-    listen: SocketAddr,
+    addresses: Addresses,
     format: LogFormat,
     screen: &mut Screen,
 ) -> Result {
     log_to_stderr(format);
     ballast_live::install_crypto();
     let runtime = Runtime::new().doing(|| "cannot start the runtime")?;
-    let outcome = runtime.block_on(go(place, options, listen, screen));
+    let outcome = runtime.block_on(go(place, options, addresses, screen));
     // Readers of the page's events would hold it open.
     runtime.shutdown_background();
     outcome
 }
 
-async fn go(place: &Place, mut options: Options, listen: SocketAddr, screen: &mut Screen) -> Result {
-    let connection: Connection = place.connect().await.map_err(|error| {
-        let hint = error.hint();
-        Failure::from(anyhow::Error::from(error).context("cannot connect to the cluster")).hint(hint)
-    })?;
+async fn bind(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).await.doing(|| format!("cannot listen on {address}"))
+}
+
+async fn go(place: &Place, mut options: Options, addresses: Addresses, screen: &mut Screen) -> Result {
+    let connection: Connection = place.connect().await.map_err(not_connected)?;
     if options.namespace.is_empty() {
         options.namespace.clone_from(&connection.namespace);
     }
-    let listener = TcpListener::bind(listen).await.doing(|| format!("cannot listen on {listen}"))?;
-    let address = listener.local_addr().doing(|| "cannot tell the page's address")?;
+    let page = bind(addresses.page).await?;
+    let address = page.local_addr().doing(|| "cannot tell the page's address")?;
+    let apart = match addresses.metrics {
+        Some(address) => Some(bind(address).await?),
+        None => None,
+    };
     let stop = stop_on_signals()?;
     let feed = Feed::new();
     tracing::info!(server = %connection.server, namespace = %options.namespace, identity = %options.identity, "watching");
     screen.line(format!("http://{address}/"))?;
     screen.finish()?;
-    let server = tokio::spawn(console::serve(listener, feed.clone()));
-    let ran = Runner::start(connection, options, Faces::new(feed)).run(stop).await;
-    server.abort();
+    let tally = connection.tally.clone();
+    let (health, metrics) = (Health::new(tally.clone()), Metrics::new());
+    let served = serve::router(health.clone(), metrics.clone());
+    let faces = Faces::new(feed.clone(), Meter::new(metrics, health, tally));
+    let servers = match apart {
+        None => vec![tokio::spawn(console::serve(page, feed, served))],
+        Some(apart) => vec![
+            tokio::spawn(console::serve(page, feed, Router::new())),
+            tokio::spawn(async move { axum::serve(apart, served).await }),
+        ],
+    };
+    let ran = Runner::start(connection, options, faces).run(stop).await;
+    servers.iter().for_each(JoinHandle::abort);
     ran?;
     Ok(Outcome::Done)
 }
 
+/// There is no cluster to talk to.
+pub(crate) fn not_connected(error: ConnectError) -> Failure {
+    let hint = error.hint();
+    Failure::from(anyhow::Error::from(error).context("cannot connect to the cluster")).hint(hint)
+}
+
 /// Both ways of being told to stop.
-fn stop_on_signals() -> Result<CancellationToken> {
+pub(crate) fn stop_on_signals() -> Result<CancellationToken> {
     let stop = CancellationToken::new();
     for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
         let mut signals = signal(kind).doing(|| "cannot listen for signals")?;

@@ -247,6 +247,28 @@ fn a_pause_takes_a_removal_back_and_the_cordon_off() {
 }
 
 #[test]
+fn a_pause_that_has_an_end_ends_by_itself() {
+    let mut world = World::new(one_unneeded());
+    let until = world.cluster.now + Span::from_mins(5);
+    (world.cluster.policy.pause.down, world.cluster.policy.pause.until) = (true, Some(until));
+    world.run(Span::from_mins(4));
+    assert!(world.log.is_empty(), "{:?}", world.log);
+    world.run(Span::from_mins(4));
+    assert_eq!(world.stops, 1);
+    let mut paused = three_wait();
+    let until = paused.now + Span::from_secs(40);
+    (paused.policy.pause.up, paused.policy.pause.until) = (true, Some(until));
+    let mut engine = Engine::new(None).unwrap();
+    let first = engine.tick(paused.now, paused.observations());
+    assert_eq!(first.requests, []);
+    assert!(first.wake_at <= until, "it looks again when the pause ends");
+    let plan = first.plan.expect("it plans");
+    assert_eq!(plan.report.holds.iter().filter_map(|hold| hold.until).collect::<Vec<_>>(), [until]);
+    let then = engine.tick(until, Vec::new());
+    assert_eq!(then.plan.map(|plan| plan.actions.len()), Some(3));
+}
+
+#[test]
 fn what_is_protected_after_the_decision_stays() {
     type Protection = (&'static str, fn(&mut Cluster));
     let protections: [Protection; 4] = [

@@ -3,7 +3,8 @@
 mod nodes;
 mod pending;
 
-use crate::memory::{LaunchKind, Ledger};
+use crate::kube::Name;
+use crate::memory::{LaunchKind, Ledger, Removal};
 use crate::observation::{Source, SourceKind};
 use crate::plan::{Plan, SkipReason, Words};
 use crate::snapshot::{PoolEntry, Snapshot};
@@ -90,21 +91,14 @@ fn backed_off(pool: &PoolEntry, ledger: &Ledger, now: Time) -> Option<String> {
 /// Procedures under way, those that wait for the ledger included.
 fn in_flight(executor: &Executor) -> Vec<InFlightView> {
     let ledger = &executor.memory.ledger;
-    let view = |(name, running): (&crate::kube::Name, &super::executor::Running)| {
+    let view = |(name, running): (&Name, &super::executor::Running)| {
         let (launch, removal) = (ledger.launches.get(name), ledger.removals.get(name));
         let (kind, step) = match &running.machine {
             Machine::Start(start) => {
                 let made = launch.is_some_and(|launch| launch.kind == LaunchKind::Create);
                 (if made { "CreateInstance" } else { "StartInstance" }, start.step_in_words().to_owned())
             }
-            Machine::Stop(stop) => {
-                let kind = match removal {
-                    Some(removal) if removal.release => "ReleaseInstance",
-                    Some(removal) if removal.waits() => "CordonNode",
-                    _ => "StopInstance",
-                };
-                (kind, stop.step_in_words())
-            }
+            Machine::Stop(stop) => (removal_kind(removal), stop.step_in_words()),
             Machine::Uncordon(_) => ("UncordonNode", "taking a forgotten cordon off".to_owned()),
         };
         let began = launch.map(|launch| (launch.since, launch.deadline));
@@ -117,7 +111,36 @@ fn in_flight(executor: &Executor) -> Vec<InFlightView> {
             deadline: began.map(|(_, deadline)| deadline),
         }
     };
-    executor.running.iter().map(view).collect()
+    executor.running.iter().map(view).chain(elsewhere(executor)).collect()
+}
+
+/// What the process that leads has under way, as far as its ledger tells those that follow.
+fn elsewhere(executor: &Executor) -> impl Iterator<Item = InFlightView> {
+    let ledger = &executor.memory.ledger;
+    let view = |kind: &str, target: &Name, since, deadline| InFlightView {
+        kind: kind.into(),
+        target: target.clone(),
+        step: "under way, as the leader has noted it".to_owned(),
+        since,
+        deadline: Some(deadline),
+    };
+    let launches = ledger.launches.iter().map(move |(name, launch)| {
+        let kind = if launch.kind == LaunchKind::Create { "CreateInstance" } else { "StartInstance" };
+        view(kind, name, launch.since, launch.deadline)
+    });
+    let removals = ledger
+        .removals
+        .iter()
+        .map(move |(name, removal)| view(removal_kind(Some(removal)), name, removal.since, removal.deadline));
+    launches.chain(removals).filter(|view| !executor.running.contains_key(&view.target))
+}
+
+fn removal_kind(removal: Option<&Removal>) -> &'static str {
+    match removal {
+        Some(removal) if removal.release => "ReleaseInstance",
+        Some(removal) if removal.waits() => "CordonNode",
+        _ => "StopInstance",
+    }
 }
 
 fn sources(snapshot: &Snapshot, now: Time) -> Vec<SourceView> {

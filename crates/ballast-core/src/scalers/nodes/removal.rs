@@ -11,7 +11,7 @@ use crate::kube::Name;
 use crate::memory::{GangHold, LaunchKind, Memory};
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{Candidate, Hold as PlanHold, HoldReason, Limit, PodBlock, Subject, UnsafeToRemove};
-use crate::policy::{RemovalBudget, StopMode, VmPoolSpec};
+use crate::policy::{Direction, RemovalBudget, StopMode, VmPoolSpec};
 use crate::snapshot::{BaseState, Class, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Money, Share, Span, Time};
 
@@ -335,7 +335,13 @@ fn looks_again(verdict: &UnsafeToRemove) -> Option<Time> {
 
 /// Whether a node whose removal is under way has to stay after all: of it, of its pool or of a pod that it still has to move
 /// something was said meanwhile that would have kept it.
-pub(crate) fn must_stay(snapshot: &Snapshot, node: &NodeEntry, pool: &PoolEntry, displaces: &[Name]) -> bool {
+pub(crate) fn must_stay(
+    snapshot: &Snapshot,
+    node: &NodeEntry,
+    pool: &PoolEntry,
+    displaces: &[Name],
+    now: Time,
+) -> bool {
     let blocks = |&number: &u32| {
         let pod = snapshot.pod(number);
         let class = snapshot.class(pod.class);
@@ -344,7 +350,7 @@ pub(crate) fn must_stay(snapshot: &Snapshot, node: &NodeEntry, pool: &PoolEntry,
             && displaces.contains(&pod.uid)
             && pod_block(&class.traits, class.gang.is_some(), covered, &pool.spec.scale_down).is_some()
     };
-    forbidden(node, pool).is_some() || node.pods.iter().any(blocks)
+    forbidden(node, pool, now).is_some() || node.pods.iter().any(blocks)
 }
 
 /// What keeps a node whatever happens elsewhere.
@@ -361,7 +367,7 @@ fn never(
     if leaves || node.state == BaseState::CordonedByUs {
         return Some(UnsafeToRemove::BeingRemoved);
     }
-    if let Some(reason) = forbidden(node, pool) {
+    if let Some(reason) = forbidden(node, pool, now) {
         return Some(reason);
     }
     if !pool.instances.contains_key(&object.spec.provider_id) {
@@ -374,7 +380,7 @@ fn never(
 }
 
 /// What somebody has said that keeps a node.
-fn forbidden(node: &NodeEntry, pool: &PoolEntry) -> Option<UnsafeToRemove> {
+fn forbidden(node: &NodeEntry, pool: &PoolEntry, now: Time) -> Option<UnsafeToRemove> {
     let object = node.node.as_ref()?;
     if CONTROL_PLANE.iter().any(|label| object.metadata.labels.contains_key(*label)) {
         return Some(UnsafeToRemove::ControlPlane);
@@ -383,7 +389,8 @@ fn forbidden(node: &NodeEntry, pool: &PoolEntry) -> Option<UnsafeToRemove> {
     {
         return Some(UnsafeToRemove::DoNotDisrupt);
     }
-    (!pool.spec.scale_down.enabled || pool.spec.pause.down).then_some(UnsafeToRemove::ScaleDownOff)
+    let is_off = !pool.spec.scale_down.enabled || pool.spec.pause.holds(Direction::Down, now);
+    is_off.then_some(UnsafeToRemove::ScaleDownOff)
 }
 
 /// Whether a pod's work is waited for: its pool says so, and the work has an end. What has none would be waited for in vain.

@@ -20,6 +20,17 @@ impl Kind {
         format!("{}.{}", self.plural, API.0)
     }
 
+    /// Whether people call it so: by its name, plural or short name, in any letters.
+    pub fn is_called(&self, word: &str) -> bool {
+        let names = [self.kind, self.plural].into_iter().chain(self.short.iter().copied());
+        names.into_iter().any(|name| name.eq_ignore_ascii_case(word))
+    }
+
+    /// Whether its objects live in namespaces.
+    pub fn is_namespaced(&self) -> bool {
+        self.namespaced
+    }
+
     /// Where the API has its objects, in a namespace where it is not empty.
     pub fn path(&self, namespace: &str) -> String {
         let (group, version) = API;

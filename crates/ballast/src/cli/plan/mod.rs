@@ -1,10 +1,9 @@
-//! `ballast plan`: one plan from documents, without a cluster, and what would follow from it.
+//! `ballast plan`: one plan from documents or of a cluster, and what would follow from it.
 
 mod notes;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ballast_core::check::check;
 use ballast_core::documents::{self, Documents};
@@ -14,27 +13,31 @@ use ballast_core::planner;
 use ballast_core::snapshot::Store;
 use ballast_core::units::{Span, Time};
 
+use super::sight::{Sight, newest, wall_clock};
 use super::{Outcome, Result, input, load};
 use crate::present::format::{self, Format};
 use crate::present::{Failure, Screen, plan as words};
 
-/// Make one plan from documents: what would be done, what would not, and why.
+/// Make one plan: what would be done, what would not, and why.
 ///
-/// Nothing is changed and no cluster is needed. Reads Kubernetes objects as `kubectl get` prints them, policies, and
-/// Observations of other sources. Ends with exit code 2 when something would change.
+/// Nothing is changed. Without `-f` it looks at the cluster once, with your rights, and takes up what the process that leads has
+/// stored. With `-f` no cluster is needed: it reads Kubernetes objects as `kubectl get` prints them, policies, and Observations
+/// of other sources. Ends with exit code 2 when something would change.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Files or folders; `-` reads standard input
-    #[arg(short, long = "file", required = true, value_name = "PATH", num_args = 1..)]
+    /// Plan for documents instead of a cluster: files or folders; `-` reads standard input
+    #[arg(short, long = "file", value_name = "PATH", num_args = 1.., conflicts_with = "from")]
     files: Vec<PathBuf>,
     /// The instant to plan for: a time, or a duration after the newest Observation or the answer given as `--memory`; by default
     /// that of the newest Observation, or else now
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", requires = "files")]
     now: Option<Now>,
     /// What was known before: a memory, or an earlier answer with `-o json`; the file is never written
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "files")]
     memory: Option<PathBuf>,
+    #[command(flatten)]
+    sight: Sight,
     /// The form of the plan
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
@@ -42,6 +45,7 @@ pub(super) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  ballast plan
   ballast plan -f cluster/
   kubectl get nodes,pods,pdb -A -o json | ballast plan -f - -f policy.yaml
   ballast plan -f cluster/ --now 2026-11-15T06:00:00Z -o json > first.json
@@ -68,6 +72,14 @@ impl FromStr for Now {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
+    if args.files.is_empty() {
+        let looked = args.sight.look(screen)?;
+        let engine = looked.engine(Vec::new(), false)?;
+        let Some(plan) = engine.last_plan() else {
+            return Err(Failure::new(format!("no plan was made by the end of {}", looked.place)));
+        };
+        return print(plan, engine.memory(), args.output, screen);
+    }
     let documents = load::load(&args.files)?;
     if documents.objects.is_empty() && documents.observations.is_empty() {
         return Err(Failure::new("there is nothing to plan for in what was given").hint(
@@ -93,12 +105,16 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         );
     }
     let (plan, memory) = planned(documents, memory, now);
-    match args.output {
-        Format::Table => screen.write(&words::tables(&plan, false))?,
-        Format::Wide => screen.write(&words::tables(&plan, true))?,
-        Format::Name => screen.write(&words::names(&plan))?,
-        Format::Json => screen.write(&format::json(&words::Answer { plan: &plan, memory: &memory })?)?,
-        Format::Yaml => screen.write(&format::yaml(&words::Answer { plan: &plan, memory: &memory })?)?,
+    print(&plan, &memory, args.output, screen)
+}
+
+fn print(plan: &Plan, memory: &Memory, output: Format, screen: &mut Screen) -> Result {
+    match output {
+        Format::Table => screen.write(&words::tables(plan, false))?,
+        Format::Wide => screen.write(&words::tables(plan, true))?,
+        Format::Name => screen.write(&words::names(plan))?,
+        Format::Json => screen.write(&format::json(&words::Answer { plan, memory })?)?,
+        Format::Yaml => screen.write(&format::yaml(&words::Answer { plan, memory })?)?,
     }
     if plan.report.promises.iter().any(|note| note.severity == Severity::Fatal) {
         return Err(Failure::new("the plan would break a promise and would not be applied"));
@@ -117,16 +133,6 @@ fn planned(documents: Documents, mut memory: Memory, now: Time) -> (Plan, Memory
     plan.report.promises.extend(check(&snapshot, &memory, &plan));
     memory.history = history;
     (plan, memory)
-}
-
-/// The time of the newest observation.
-fn newest(documents: &Documents) -> Option<Time> {
-    documents.observations.iter().map(|placed| placed.value.taken_at).max()
-}
-
-fn wall_clock() -> Time {
-    let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time::from_millis(passed.as_millis() as i64)
 }
 
 /// A memory, bare or within an earlier answer, and when that was. What is no memory is refused: a plan without it would be

@@ -11,6 +11,7 @@ use ballast_core::record::{Difference, Replay, replay};
 use serde::Serialize;
 
 use super::policy_file::PolicyFile;
+use super::sight::segments;
 use super::{Outcome, Result};
 use crate::present::format::{self, Format};
 use crate::present::table::Table;
@@ -25,7 +26,7 @@ use crate::present::{Doing, Screen};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// A record, JSON lines; `-` reads standard input
+    /// A record, JSON lines, or a folder of them in the order of their names; `-` reads standard input
     record: PathBuf,
     /// A file with the ClusterPolicy or VmPools of another policy to decide by
     #[arg(long, value_name = "FILE")]
@@ -39,6 +40,7 @@ const EXAMPLES: &str = "\
 Examples:
   ballast simulate scenarios/demo.yaml --until 2h --record record.jsonl
   ballast replay record.jsonl
+  ballast replay records/
   ballast replay record.jsonl --policy frugal.yaml";
 
 /// What `-o json` prints.
@@ -105,6 +107,12 @@ fn print<T: Serialize>(
 fn open(path: &Path) -> Result<Box<dyn Read>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(io::stdin()));
+    }
+    if path.is_dir() {
+        let files = segments(path)?.into_iter().map(|file| open(&file)).collect::<Result<Vec<_>>>()?;
+        return Ok(files
+            .into_iter()
+            .fold(Box::new(io::empty()), |before, file| Box::new(before.chain(file))));
     }
     Ok(Box::new(File::open(path).doing(|| format!("cannot read {}", path.display()))?))
 }

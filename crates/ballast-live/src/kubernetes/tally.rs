@@ -1,0 +1,223 @@
+//! A count of all requests to the API, by what they ask for and how it ended: what metrics show, and what readiness is judged
+//! by. It stands between the client and the connection, so that no request passes it by.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use futures::future::BoxFuture;
+use http::{Method, Request, Response, StatusCode};
+use tower::{Layer, Service};
+
+use super::access::{ACCESS, Verb};
+
+/// What a request asks for; a request that is not in the table is counted as one of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What is done…
+    pub verb: &'static str,
+    /// …with what.
+    pub resource: &'static str,
+}
+
+const OTHER: Asked = Asked { verb: "other", resource: "other" };
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// As it was meant.
+    Ok,
+    /// For want of a right.
+    Denied,
+    /// It met another, or a precondition did not hold.
+    Conflict,
+    /// There is no such object.
+    NotFound,
+    /// The API wants to be left alone, or a disruption budget allows none.
+    Throttled,
+    /// Otherwise.
+    Failed,
+}
+
+impl Ended {
+    /// Every way.
+    pub const ALL: [Self; 6] =
+        [Self::Ok, Self::Denied, Self::Conflict, Self::NotFound, Self::Throttled, Self::Failed];
+
+    fn of(status: StatusCode) -> Self {
+        match status.as_u16() {
+            100..=399 => Self::Ok,
+            401 | 403 => Self::Denied,
+            404 | 410 => Self::NotFound,
+            409 => Self::Conflict,
+            429 => Self::Throttled,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// The counts of one connection.
+#[derive(Clone, Default)]
+pub struct Tally(Arc<Counts>);
+
+struct Counts {
+    rows: Vec<(Asked, [AtomicU64; Ended::ALL.len()])>,
+    /// What was denied and has not gone well since.
+    denied: Mutex<Vec<Asked>>,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        let mut rows: Vec<Asked> = Vec::new();
+        for access in ACCESS {
+            for resource in access.resources {
+                for verb in access.verbs {
+                    let asked = Asked { verb: verb.word(), resource };
+                    if !rows.contains(&asked) {
+                        rows.push(asked);
+                    }
+                }
+            }
+        }
+        let rows = rows.into_iter().chain([OTHER]).map(|asked| (asked, Default::default())).collect();
+        Self { rows, denied: Mutex::default() }
+    }
+}
+
+impl Tally {
+    /// Everything that can be asked for, with how often it ended in which way.
+    pub fn rows(&self) -> impl Iterator<Item = (Asked, Ended, u64)> {
+        self.0.rows.iter().flat_map(|(asked, counts)| {
+            let count = |(ended, count): (Ended, &AtomicU64)| (*asked, ended, count.load(Ordering::Relaxed));
+            Ended::ALL.into_iter().zip(counts).map(count)
+        })
+    }
+
+    /// What was denied the last time that it was asked for.
+    pub fn denied(&self) -> Vec<Asked> {
+        self.0.denied.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn count(&self, asked: Asked, ended: Ended) {
+        if let Some((_, counts)) = self.0.rows.iter().find(|(row, _)| *row == asked) {
+            counts[ended as usize].fetch_add(1, Ordering::Relaxed);
+        }
+        let mut denied = self.0.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        denied.retain(|other| *other != asked);
+        if ended == Ended::Denied {
+            denied.push(asked);
+        }
+    }
+
+    /// The row of a request.
+    fn row<B>(&self, request: &Request<B>) -> Asked {
+        let uri = request.uri();
+        let asked = asked(request.method(), uri.path(), uri.query().unwrap_or_default());
+        let row = asked.and_then(|(verb, resource)| {
+            self.0.rows.iter().find(|(row, _)| row.verb == verb.word() && row.resource == resource)
+        });
+        row.map_or(OTHER, |(row, _)| *row)
+    }
+}
+
+/// What an address of the API asks for.
+fn asked(method: &Method, path: &str, query: &str) -> Option<(Verb, String)> {
+    let path = path.strip_prefix("/api/v1/").or_else(|| {
+        let (_, rest) = path.strip_prefix("/apis/")?.split_once('/')?;
+        Some(rest.split_once('/')?.1)
+    })?;
+    let mut parts: Vec<&str> = path.split('/').collect();
+    if parts.len() > 2 && parts[0] == "namespaces" {
+        parts.drain(..2);
+    }
+    let (resource, name, sub) = (parts.first()?, parts.get(1), parts.get(2));
+    let resource = sub.map_or_else(|| (*resource).to_owned(), |sub| format!("{resource}/{sub}"));
+    let verb = match *method {
+        Method::GET if name.is_some() => Verb::Get,
+        Method::GET if query.split('&').any(|part| part == "watch=true" || part == "watch=1") => Verb::Watch,
+        Method::GET => Verb::List,
+        Method::POST => Verb::Create,
+        Method::PUT => Verb::Update,
+        Method::PATCH => Verb::Patch,
+        _ => return None,
+    };
+    Some((verb, resource))
+}
+
+impl<S> Layer<S> for Tally {
+    type Service = Tallied<S>;
+
+    fn layer(&self, inner: S) -> Tallied<S> {
+        Tallied { inner, tally: self.clone() }
+    }
+}
+
+/// A connection whose requests are counted.
+pub struct Tallied<S> {
+    inner: S,
+    tally: Tally,
+}
+
+impl<S, B, A> Service<Request<B>> for Tallied<S>
+where
+    S: Service<Request<B>, Response = Response<A>>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<A>;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<Response<A>, S::Error>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (tally, asked) = (self.tally.clone(), self.tally.row(&request));
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let answer = answer.await;
+            tally.count(asked, answer.as_ref().map_or(Ended::Failed, |answer| Ended::of(answer.status())));
+            answer
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_says_what_is_asked_for() {
+        let rows = [
+            (Method::GET, "/api/v1/nodes?limit=500", "list nodes"),
+            (Method::GET, "/api/v1/nodes?watch=true&resourceVersion=1", "watch nodes"),
+            (Method::GET, "/api/v1/nodes/a", "get nodes"),
+            (Method::PATCH, "/api/v1/nodes/a?force=true", "patch nodes"),
+            (Method::POST, "/api/v1/namespaces/a/pods/b/eviction", "create pods/eviction"),
+            (Method::GET, "/apis/ballast.dev/v1alpha1/vmpools", "list vmpools"),
+            (Method::PUT, "/apis/coordination.k8s.io/v1/namespaces/a/leases/b", "update leases"),
+            (Method::POST, "/apis/coordination.k8s.io/v1/namespaces/a/leases", "create leases"),
+            (Method::GET, "/api/v1/secrets", "other other"),
+            (Method::GET, "/version", "other other"),
+            (Method::DELETE, "/api/v1/nodes/a", "other other"),
+        ];
+        for (method, address, expected) in rows {
+            let request = Request::builder().method(method).uri(address).body(()).expect("a request");
+            let Asked { verb, resource } = Tally::default().row(&request);
+            assert_eq!(format!("{verb} {resource}"), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn what_was_denied_is_known_until_it_goes_well() {
+        let tally = Tally::default();
+        let patch = Asked { verb: "patch", resource: "nodes" };
+        tally.count(patch, Ended::Denied);
+        tally.count(Asked { verb: "list", ..patch }, Ended::Ok);
+        assert_eq!(tally.denied(), [patch]);
+        tally.count(patch, Ended::Conflict);
+        assert_eq!(tally.denied(), []);
+        let counted: u64 = tally.rows().map(|(_, _, count)| count).sum();
+        assert_eq!(counted, 3);
+    }
+}

@@ -1,0 +1,120 @@
+//! The commands that look at a cluster, here at documents and records instead: `status`, `plan`, `diff`, `record`.
+#![cfg(feature = "live")]
+
+use std::path::Path;
+
+use snapbox::cmd::{Command, cargo_bin};
+use snapbox::str;
+
+const FROM: [&str; 2] = ["--from", "tests/documents"];
+
+fn ballast(args: &[&str]) -> Command {
+    Command::new(cargo_bin!("ballast"))
+        .args(args)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("COLUMNS", "100")
+        .env("KUBECONFIG", "/nowhere/config")
+}
+
+#[test]
+fn status_tells_what_is_there() {
+    ballast(&[&["status"], &FROM[..]].concat()).assert().code(0).stderr_eq(str![]).stdout_eq(str![[r#"
+tests/documents   mode Enforce
+2026-11-15 06:00:00 UTC   $0.40/h   2 pods waiting   1 plans
+
+POOL    READY   STARTING   LEAVING   STOPPED   MAX   CPU             MEMORY          GPU   COST/H
+plain       1          ·         ·         1     4   ██████░░  75%   ░░░░░░░░   0%   ·       0.40
+
+waiting   ✓ 1 × ml/b for 2m: Nodes are being started for it (6 CPU each)
+          ✕ 1 × ml/huge for 2m: No node of any pool could ever serve it (1 GPU, 60 CPU each)
+plan      ▲ start plain-1: room is missing for 1 pending pod
+sources   the oldest of 11 answers is 0s old: Instances of plain
+
+"#]]);
+    ballast(&[&["status", "-o", "name"], &FROM[..]].concat()).assert().code(0).stdout_eq(str![[r#"
+vmpool/plain
+
+"#]]);
+}
+
+#[test]
+fn a_plan_from_what_was_kept_is_the_plan_from_the_documents() {
+    let from = ballast(&[&["plan", "-o", "json"], &FROM[..]].concat()).output().unwrap();
+    let files = ballast(&["plan", "-o", "json", "-f", "tests/documents"]).output().unwrap();
+    assert_eq!((from.status.code(), files.status.code()), (Some(2), Some(2)));
+    let actions = |text: &[u8]| serde_json::from_slice::<serde_json::Value>(text).unwrap()["actions"].clone();
+    assert_eq!(actions(&from.stdout), actions(&files.stdout));
+    ballast(&["plan", "--now", "10m"]).assert().code(1).stderr_eq(str![[r#"
+error: the following required arguments were not provided:
+  --file <PATH>...
+
+Usage: ballast plan --file <PATH>... --now <T>
+
+For more information, try '--help'.
+
+"#]]);
+}
+
+#[test]
+fn diff_tells_what_only_one_plan_does() {
+    let paused = std::fs::read_to_string("tests/documents/cluster.yaml").unwrap();
+    let paused = paused.replace("  max: 4", "  max: 4\n  pause: {up: true}");
+    ballast(&[&["diff", "-f", "-"], &FROM[..]].concat()).stdin(paused).assert().code(2).stdout_eq(str![[
+        r#"
+PLAN       ACTION          TARGET    WHY
+only now   StartInstance   plain-1   room is missing for 1 pending pod
+
+"#
+    ]]);
+    let same = ["diff", "-f", "tests/documents", "--from", "tests/documents"];
+    ballast(&same).assert().code(0).stdout_eq(str![[r#"
+both plans do the same
+
+"#]]);
+    ballast(&[&["diff", "-f", "tests/documents/observation.yaml"], &FROM[..]].concat()).assert().code(1);
+}
+
+#[test]
+fn what_is_recorded_replays_and_can_be_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records");
+    let records = records.to_str().unwrap();
+    for number in 1..=2 {
+        let said = ballast(&[&["record", records], &FROM[..]].concat()).assert().code(0).get_output().clone();
+        let said = String::from_utf8(said.stdout).unwrap();
+        assert!(said.contains(&format!("ballast-0000000{number}.jsonl: 4 entries")), "{said}");
+    }
+    ballast(&["replay", records]).assert().code(0).stdout_eq(str![[r#"
+8 entries and 2 plans, all as they were
+
+"#]]);
+    ballast(&["plan", "--from", records, "-o", "name"]).assert().code(2).stdout_eq(str![[r#"
+instance/plain-1
+
+"#]]);
+    let file = Path::new(records).join("ballast-00000001.jsonl");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600, "a record is for the eyes of its owner alone");
+}
+
+#[test]
+fn without_a_cluster_every_command_says_so_with_a_hint() {
+    let commands: [&[&str]; 6] = [
+        &["plan"],
+        &["status"],
+        &["doctor"],
+        &["record", "records"],
+        &["pause", "cluster", "--reason", "a test"],
+        &["resume", "cluster"],
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for command in commands {
+        ballast(command).current_dir(folder.path()).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: cannot connect to the cluster
+  caused by: the kubeconfig /nowhere/config: [..]
+
+hint: `kubectl config get-contexts` says what kubectl makes of it; another one is named by --kubeconfig and --context
+
+"#]]);
+    }
+}

@@ -1,0 +1,171 @@
+//! The commands that a person runs against a cluster, on one stage.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::stage::{Stage, ballast};
+
+/// What a command said.
+struct Said {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Stage {
+    /// Runs a command as a user of the cluster.
+    fn says(&self, user: &str, args: &[&str]) -> Result<Said> {
+        let output = Command::new(ballast()?)
+            .args(args)
+            .arg("--kubeconfig")
+            .arg(self.cluster.kubeconfig(user))
+            .env("NO_COLOR", "1")
+            .output()
+            .context("cannot run ballast")?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let code = output.status.code().unwrap_or(-1);
+        Ok(Said { code, out: text(&output.stdout), err: text(&output.stderr) })
+    }
+
+    fn json(&self, args: &[&str]) -> Result<Value> {
+        let said = self.says("admin", &[args, &["-o", "json"]].concat())?;
+        serde_json::from_str(&said.out).with_context(|| format!("{args:?}: {}{}", said.out, said.err))
+    }
+}
+
+#[test]
+fn commands_tell_what_is_there_and_change_nothing_but_what_they_say() -> Result<()> {
+    let stage = Stage::set()?;
+    stage.cluster.apply(&stage.policies("Enforce"))?;
+    stage.deployment("web", 3, "2")?;
+    stage.cluster.wait("pods", |_| {
+        Ok(stage.cluster.get(&["pods", "-l", "app=web", "-o", "name"])?.lines().count() == 3)
+    })?;
+    plans_before_anybody_runs(&stage)?;
+    without_rights_it_says_so(&stage)?;
+    doctor_names_what_is_wrong(&stage)?;
+    a_look_is_recorded_and_replays(&stage)?;
+    let process = stage.ballast("one")?;
+    stage.settles("web", 3, 2, &process)?;
+    status_shows_who_leads(&stage)?;
+    a_pause_holds_and_is_lifted(&stage)?;
+    stage.settles("web", 0, 0, &process)
+}
+
+/// Nobody runs yet: the plan is reckoned from one look, by the rights of a user who may only read.
+fn plans_before_anybody_runs(stage: &Stage) -> Result<()> {
+    stage.cluster.apply(include_str!("../../../deploy/rbac/observe.yaml"))?;
+    let bind = ["create", "clusterrolebinding", "reader", "--clusterrole=ballast", "--user=ballast"];
+    ensure!(stage.cluster.kubectl(&bind)?.success, "cannot bind the role");
+    let said = stage.says("ballast", &["plan"])?;
+    ensure!(said.code == 2 && said.out.contains("create   workers-1"), "{}{}", said.out, said.err);
+    ensure!(said.err.contains("what Ballast remembers is not known"), "{}", said.err);
+    let plan = stage.json(&["plan"])?;
+    ensure!(plan["actions"].as_array().is_some_and(|actions| actions.len() == 2), "{plan:#}");
+    let written: Vec<_> =
+        stage.cluster.asked_by("ballast")?.into_iter().filter(|asked| asked.writes()).collect();
+    ensure!(
+        written.is_empty() && stage.cloud.machines().asked.is_empty(),
+        "something was changed: {written:#?}"
+    );
+    ensure!(
+        stage.cluster.kubectl(&["delete", "clusterrolebinding", "reader"])?.success,
+        "cannot unbind the role"
+    );
+    Ok(())
+}
+
+fn without_rights_it_says_so(stage: &Stage) -> Result<()> {
+    let said = stage.says("ballast", &["status"])?;
+    ensure!(said.code == 1 && said.out.is_empty(), "{}", said.out);
+    ensure!(said.err.contains("cannot see the nodes of") && said.err.contains("hint: "), "{}", said.err);
+    Ok(())
+}
+
+fn doctor_names_what_is_wrong(stage: &Stage) -> Result<()> {
+    stage.cluster.apply(
+        "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: never}, \
+         spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}}",
+    )?;
+    stage.cluster.wait("the budget to be reckoned", |_| {
+        Ok(stage.cluster.get(&["pdb", "never", "-o", "jsonpath={.status.expectedPods}"])? == "3")
+    })?;
+    stage.cluster.apply("{apiVersion: v1, kind: Service, metadata: {name: head}, spec: {type: NodePort, ports: [{port: 8265}]}}")?;
+    let answer = stage.json(&["doctor"])?;
+    let results = |id: &str| -> Vec<String> {
+        let findings = answer["findings"].as_array().cloned().unwrap_or_default();
+        let its = findings.iter().filter(|finding| finding["id"] == id);
+        its.map(|finding| format!("{} {}", finding["result"], finding["detail"])).collect()
+    };
+    let says = |id: &str, word: &str| results(id).iter().any(|found| found.contains(word));
+    ensure!(says("Reach", "\"Ok\""), "{answer:#}");
+    ensure!(says("Kinds", "\"Ok\""), "{answer:#}");
+    // The service account has the role of Observe, the policy says Enforce.
+    ensure!(says("Permissions", "may not create leases") && says("Permissions", "\"Fail\""), "{answer:#}");
+    ensure!(says("Leader", "nobody leads"), "{answer:#}");
+    ensure!(says("Pools", "\"Ok\"") && says("Sources", "\"Ok\""), "{answer:#}");
+    ensure!(says("DisruptionBudgets", "default/never allows no pod to leave"), "{answer:#}");
+    ensure!(says("RayDashboards", "default/head"), "{answer:#}");
+    ensure!(stage.says("admin", &["doctor"])?.code == 1, "a check that fails is an error");
+    stage.cluster.apply(include_str!("../../../deploy/rbac/enforce.yaml"))?;
+    stage.cluster.kubectl(&["delete", "pdb", "never"])?;
+    stage.cluster.kubectl(&["delete", "service", "head"])?;
+    let said = stage.says("admin", &["doctor"])?;
+    ensure!(said.code == 0, "{}{}", said.out, said.err);
+    Ok(())
+}
+
+fn a_look_is_recorded_and_replays(stage: &Stage) -> Result<()> {
+    let folder = stage.cluster.path("record");
+    let folder = folder.to_string_lossy();
+    let said = stage.says("admin", &["record", &folder])?;
+    ensure!(said.code == 0, "{}{}", said.out, said.err);
+    let replay = Command::new(ballast()?).args(["replay", &folder]).output().context("cannot replay")?;
+    let text = String::from_utf8_lossy(&replay.stdout).into_owned();
+    ensure!(replay.status.success() && text.contains("1 plans, all as they were"), "{text}");
+    let from = Command::new(ballast()?).args(["plan", "--from", &folder]).output().context("cannot plan")?;
+    ensure!(from.status.code() == Some(2), "{}", String::from_utf8_lossy(&from.stderr));
+    Ok(())
+}
+
+fn status_shows_who_leads(stage: &Stage) -> Result<()> {
+    let said = stage.says("admin", &["status"])?;
+    ensure!(said.code == 0, "{}", said.err);
+    for part in ["mode Enforce", "led by one", "workers"] {
+        ensure!(said.out.contains(part), "no {part} in\n{}", said.out);
+    }
+    let view = stage.json(&["status"])?;
+    ensure!(view["pools"][0]["ready"] == 2, "{view:#}");
+    Ok(())
+}
+
+fn a_pause_holds_and_is_lifted(stage: &Stage) -> Result<()> {
+    let dry = stage.says("admin", &["pause", "pool/workers", "--down", "--reason", "a test", "--dry-run"])?;
+    ensure!(dry.code == 0 && dry.out.contains("(dry run)"), "{}{}", dry.out, dry.err);
+    let pause = || stage.cluster.get(&["vmpool", "workers", "-o", "jsonpath={.spec.pause}"]);
+    ensure!(pause()?.is_empty(), "a dry run changed it");
+    let said =
+        stage.says("admin", &["pause", "pool/workers", "--down", "--reason", "a test", "--for", "1h"])?;
+    ensure!(
+        said.code == 0 && said.out.starts_with("paused the pool workers: removal, until "),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    ensure!(pause()?.contains("\"until\":\""), "{}", pause()?);
+    stage.deployment("web", 0, "2")?;
+    stage.cluster.wait("no pods", |_| Ok(stage.running("web")? == 0))?;
+    let status = stage.json(&["status"])?;
+    let held = status["holds"].to_string();
+    ensure!(held.contains("Paused") && held.contains("a test"), "{status:#}");
+    ensure!(stage.cloud.running() == 2, "machines went though it is paused");
+    let missing = stage.says("admin", &["pause", "pool/none", "--reason", "a test"])?;
+    ensure!(missing.code == 1 && missing.err.contains("hint: "), "{}", missing.err);
+    let said = stage.says("admin", &["resume", "pool/workers"])?;
+    ensure!(said.code == 0 && said.out == "resumed the pool workers\n", "{}{}", said.out, said.err);
+    let again = stage.says("admin", &["resume", "pool/workers"])?;
+    ensure!(again.out == "the pool workers is not paused\n", "{}", again.out);
+    Ok(())
+}
