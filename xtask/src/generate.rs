@@ -11,7 +11,7 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 
 use crate::test::Counts;
-use crate::workspace;
+use crate::{dashboard, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -24,22 +24,30 @@ pub(crate) struct Args {
 struct Generator {
     /// The folder, from the root of the clone.
     folder: &'static str,
+    writer: Writer,
+}
+
+/// Who fills it.
+enum Writer {
     /// cargo with these arguments and the folder as the last one.
-    command: &'static [&'static str],
+    Cargo(&'static [&'static str]),
+    /// A function of ours.
+    Own(fn(&Path) -> Result<()>),
 }
 
 const GENERATORS: &[Generator] = &[
+    Generator { folder: "deploy/grafana", writer: Writer::Own(dashboard::write) },
     Generator {
         folder: "docs/reference",
-        command: &["run", "--quiet", "--release", "-pballast", "--", "reference"],
+        writer: Writer::Cargo(&["run", "--quiet", "--release", "-pballast", "--", "reference"]),
     },
     Generator {
         folder: "deploy/crds",
-        command: &["run", "--quiet", "--release", "-pballast", "--", "crd", "--to"],
+        writer: Writer::Cargo(&["run", "--quiet", "--release", "-pballast", "--", "crd", "--to"]),
     },
     Generator {
         folder: "deploy/rbac",
-        command: &["run", "--quiet", "--release", "-pballast", "--", "roles", "--to"],
+        writer: Writer::Cargo(&["run", "--quiet", "--release", "-pballast", "--", "roles", "--to"]),
     },
 ];
 
@@ -86,11 +94,20 @@ pub(crate) fn check() -> Result<Counts> {
 impl Generator {
     fn fill(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let mut command = workspace::cargo();
-        command.args(self.command).arg(folder).stdin(Stdio::null());
-        let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
-        ensure!(status.success(), "the generator of {} ended with {status}: {command:?}", self.folder);
-        ensure!(!files(folder)?.is_empty(), "the generator of {} wrote nothing: {command:?}", self.folder);
+        match &self.writer {
+            Writer::Own(write) => write(folder)?,
+            Writer::Cargo(args) => {
+                let mut command = workspace::cargo();
+                command.args(*args).arg(folder).stdin(Stdio::null());
+                let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+                ensure!(
+                    status.success(),
+                    "the generator of {} ended with {status}: {command:?}",
+                    self.folder
+                );
+            }
+        }
+        ensure!(!files(folder)?.is_empty(), "the generator of {} wrote nothing", self.folder);
         Ok(())
     }
 }

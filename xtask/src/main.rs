@@ -3,6 +3,7 @@
 
 mod bench;
 mod component;
+mod dashboard;
 mod docs;
 mod evidence;
 mod generate;

@@ -5,6 +5,7 @@ mod chart;
 mod dump;
 mod helm;
 mod image;
+mod prometheus;
 mod uninstall;
 
 use std::path::PathBuf;

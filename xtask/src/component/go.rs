@@ -106,13 +106,14 @@ impl Module {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{helm, kubernetes, kwok};
+    use super::super::{helm, kubernetes, kwok, prometheus};
     use super::*;
 
     /// The version that `go.mod` requires.
     fn required(module: &Module, path: &str) -> Option<String> {
         let text = std::fs::read_to_string(module.sources().join("go.mod")).ok()?;
-        let line = text.lines().find(|line| line.trim_start_matches("require ").trim().starts_with(path))?;
+        let mut lines = text.lines().filter(|line| !line.starts_with("//"));
+        let line = lines.find(|line| line.split_whitespace().any(|word| word == path))?;
         line.split_whitespace().find(|word| word.starts_with('v')).map(str::to_owned)
     }
 
@@ -122,6 +123,7 @@ mod tests {
             (&kubernetes::MODULE, "k8s.io/kubernetes"),
             (&kwok::MODULE, "sigs.k8s.io/kwok"),
             (&helm::MODULE, "helm.sh/helm/v4"),
+            (&prometheus::MODULE, "github.com/prometheus/prometheus"),
         ] {
             assert_eq!(required(module, path).as_deref(), Some(module.version), "{path}");
         }

@@ -9,6 +9,7 @@ mod helm;
 mod kubernetes;
 mod kwok;
 mod namespaces;
+mod prometheus;
 mod rustc;
 mod traces;
 mod valgrind;
@@ -58,6 +59,7 @@ const COMPONENTS: &[Component] = &[
     kubernetes::COMPONENT,
     kwok::COMPONENT,
     helm::COMPONENT,
+    prometheus::COMPONENT,
     namespaces::COMPONENT,
     traces::COMPONENT,
     valgrind::COMPONENT,

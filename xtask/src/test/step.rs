@@ -16,6 +16,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("Kubernetes", "BALLAST_KUBERNETES"),
     ("kwok", "BALLAST_KWOK"),
     ("helm", "BALLAST_HELM"),
+    ("Prometheus", "BALLAST_PROMETHEUS"),
 ];
 
 /// What a step can see of the run it is part of.

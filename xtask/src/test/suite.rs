@@ -137,7 +137,7 @@ const SHIP: Suite = Suite {
         step("image", Work::Own(image::check)),
         Step {
             name: "image, chart and manifest",
-            needs: &["Kubernetes", "kwok", "helm"],
+            needs: &["Kubernetes", "kwok", "helm", "Prometheus"],
             work: Work::Tests(SHIP_TESTS),
         },
     ],
