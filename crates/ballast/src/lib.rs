@@ -16,3 +16,5 @@ pub mod run;
 #[cfg(feature = "live")]
 pub mod serve;
 pub mod set;
+#[cfg(feature = "live")]
+pub mod top;

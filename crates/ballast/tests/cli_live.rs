@@ -38,6 +38,13 @@ vmpool/plain
 }
 
 #[test]
+fn top_prints_the_status_once_where_nobody_watches() {
+    let said = |command: &str| ballast(&[&[command], &FROM[..]].concat()).output().unwrap();
+    let (top, status) = (said("top"), said("status"));
+    assert_eq!((top.status.code(), top.stdout), (Some(0), status.stdout));
+}
+
+#[test]
 fn a_plan_from_what_was_kept_is_the_plan_from_the_documents() {
     let from = ballast(&[&["plan", "-o", "json"], &FROM[..]].concat()).output().unwrap();
     let files = ballast(&["plan", "-o", "json", "-f", "tests/documents"]).output().unwrap();
@@ -99,9 +106,10 @@ instance/plain-1
 
 #[test]
 fn without_a_cluster_every_command_says_so_with_a_hint() {
-    let commands: [&[&str]; 6] = [
+    let commands: [&[&str]; 7] = [
         &["plan"],
         &["status"],
+        &["top"],
         &["doctor"],
         &["record", "records"],
         &["pause", "cluster", "--reason", "a test"],

@@ -29,6 +29,8 @@ mod run;
 mod sight;
 mod simulate;
 mod status;
+#[cfg(feature = "live")]
+mod top;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -73,6 +75,8 @@ enum Command {
     Diff(diff::Args),
     Status(status::Args),
     #[cfg(feature = "live")]
+    Top(top::Args),
+    #[cfg(feature = "live")]
     Doctor(doctor::Args),
     #[cfg(feature = "live")]
     Pause(pause::PauseArgs),
@@ -104,6 +108,8 @@ impl Command {
             Self::Plan(args) => plan::run(&args, screen),
             Self::Diff(args) => diff::run(&args, screen),
             Self::Status(args) => status::run(&args, screen),
+            #[cfg(feature = "live")]
+            Self::Top(args) => top::run(&args, screen),
             #[cfg(feature = "live")]
             Self::Doctor(args) => doctor::run(&args, screen),
             #[cfg(feature = "live")]

@@ -91,7 +91,7 @@ async fn follow(args: &Args, connection: Connection) -> Result {
 }
 
 /// How to watch without ever writing to the cluster.
-fn options(namespace: &str) -> Options {
+pub(super) fn options(namespace: &str) -> Options {
     Options {
         namespace: namespace.to_owned(),
         identity: "recorder".to_owned(),

@@ -69,6 +69,12 @@ impl Sight {
         }
     }
 
+    /// Whether it looks at what was kept, which does not change.
+    #[cfg(feature = "live")]
+    pub(super) fn is_kept(&self) -> bool {
+        self.from.is_some()
+    }
+
     #[cfg(not(feature = "live"))]
     fn live(&self, _: &mut Screen) -> Result<Looked> {
         Err(Failure::new("this program was built without what talks to clusters").hint("give `--from PATH`"))

@@ -35,9 +35,8 @@ const COLUMNS_WIDE: usize = 240;
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let looked = args.sight.look(screen)?;
     let view = looked.engine(Vec::new(), false)?.view(looked.now);
-    let terminal = || terminal_size().map_or(COLUMNS, |(Width(width), _)| width.into());
     match args.output {
-        Format::Table => screen.write(&block(&looked, &view, terminal()))?,
+        Format::Table => print(&looked, &view, screen)?,
         Format::Wide => screen.write(&block(&looked, &view, COLUMNS_WIDE))?,
         Format::Json => screen.write(&format::json(&view)?)?,
         Format::Yaml => screen.write(&format::yaml(&view)?)?,
@@ -46,6 +45,12 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Prints a view as it fits the terminal.
+pub(super) fn print(looked: &Looked, view: &View, screen: &mut Screen) -> Result<()> {
+    let width = terminal_size().map_or(COLUMNS, |(Width(width), _)| width.into());
+    Ok(screen.write(&block(looked, view, width))?)
 }
 
 fn block(looked: &Looked, view: &View, width: usize) -> String {

@@ -70,7 +70,8 @@ pub fn line(view: &View) -> String {
     )
 }
 
-fn figures_line(view: &View) -> String {
+/// The figures of a view in a line.
+pub fn figures_line(view: &View) -> String {
     let waiting: u32 = view.pending.iter().map(|pending| pending.count).sum();
     format!(
         "{} {} UTC   {}/h   {} waiting   {} plans",
@@ -142,11 +143,13 @@ fn some(count: u32) -> String {
     if count == 0 { "·".to_owned() } else { count.to_string() }
 }
 
-fn share(part: i64, whole: i64) -> String {
+/// A share as a number.
+pub fn share(part: i64, whole: i64) -> String {
     if whole <= 0 { "·".to_owned() } else { format!("{}%", figures::percent(part, whole)) }
 }
 
-fn bar(part: i64, whole: i64) -> String {
+/// A share as a bar with its number.
+pub fn bar(part: i64, whole: i64) -> String {
     if whole <= 0 {
         return "·".to_owned();
     }
