@@ -8,7 +8,7 @@ use super::{Component, Found};
 pub(super) const COMPONENT: Component =
     Component { name: "Prometheus", needed_by: &["ship"], find, install: Some(install) };
 
-/// Without the clouds in which it can look for what to scrape: two thirds of the build.
+/// Without the clouds in which it can look for what to scrape. 225 s of CPU for both, from nothing.
 pub(super) const MODULE: Module = Module {
     folder: "prometheus",
     version: "v0.315.0",
