@@ -285,3 +285,32 @@ async fn stop(
         Json(json!({})).into_response()
     })
 }
+
+/// A policy, and a pool of machines of the cloud at an address, with four cores each, that go when they have been idle for a moment.
+pub fn policies(mode: &str, cloud: &str) -> String {
+    format!(
+        "apiVersion: ballast.dev/v1alpha1
+kind: ClusterPolicy
+metadata: {{name: cluster}}
+spec:
+  mode: {mode}
+  limits: {{nodes: 10, costPerHour: 100}}
+  allowedHosts: ['{cloud}']
+  removal:
+    perPool: {{share: '100%', window: 1m, unlimited: true}}
+    perCluster: {{share: '100%', window: 1m, unlimited: true}}
+---
+apiVersion: ballast.dev/v1alpha1
+kind: VmPool
+metadata: {{name: workers}}
+spec:
+  provider: {{kind: External, settings: {{endpoint: 'http://{cloud}'}}}}
+  members: {{namePrefix: workers-}}
+  template: {{allocatable: {{cpu: '4', memory: 16Gi, pods: '110'}}, labels: {{pool: workers}}}}
+  max: 5
+  price: {{perHour: 1}}
+  scaleDown: {{idleAfter: 2s, coolDown: 0s, payback: false}}
+  times: {{boot: 1s}}
+"
+    )
+}

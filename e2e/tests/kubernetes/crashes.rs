@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use ballast_e2e::cloud;
 use ballast_e2e::cluster::Daemon;
 use ballast_e2e::relay::Relay;
 
@@ -92,12 +93,12 @@ impl Hand {
 fn killed_after_every_request_of_a_scale_down_it_ends_as_if_it_had_not_been() -> Result<()> {
     let stage = Stage::set()?;
     let api = Relay::to_cluster(&stage.cluster.kubeconfig("admin"))?;
-    let cloud = Relay::to_address(&format!("http://{}", stage.cloud.address()))?;
+    let way = Relay::to_address(&format!("http://{}", stage.cloud.address()))?;
     let killer = Killer::default();
-    [&api, &cloud].into_iter().for_each(|relay| killer.watch(relay));
+    [&api, &way].into_iter().for_each(|relay| killer.watch(relay));
     let kubeconfig = stage.cluster.kubeconfig_by(api.address())?;
-    let host = cloud.address().trim_start_matches("http://");
-    stage.cluster.apply(&stage.policies_by("Enforce", host))?;
+    let host = way.address().trim_start_matches("http://");
+    stage.cluster.apply(&cloud::policies("Enforce", host))?;
     let mut ballast = stage.ballast_by("one", &kubeconfig)?;
     stage.deployment("web", 3, "1900m")?;
     stage.settles("web", 3, 2, &ballast)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use ballast_e2e::cloud::Cloud;
+use ballast_e2e::cloud::{self, Cloud};
 use ballast_e2e::cluster::{Cluster, Daemon, Kwok};
 
 /// A cluster with a cloud and everything that Ballast needs but Ballast itself.
@@ -48,36 +48,7 @@ impl Stage {
 
     /// A policy, and a pool of machines with four cores that go when they have been idle for a moment.
     pub(crate) fn policies(&self, mode: &str) -> String {
-        self.policies_by(mode, self.cloud.address())
-    }
-
-    /// The same, with the cloud reached by another way.
-    pub(crate) fn policies_by(&self, mode: &str, cloud: &str) -> String {
-        format!(
-            "apiVersion: ballast.dev/v1alpha1
-kind: ClusterPolicy
-metadata: {{name: cluster}}
-spec:
-  mode: {mode}
-  limits: {{nodes: 10, costPerHour: 100}}
-  allowedHosts: ['{cloud}']
-  removal:
-    perPool: {{share: '100%', window: 1m, unlimited: true}}
-    perCluster: {{share: '100%', window: 1m, unlimited: true}}
----
-apiVersion: ballast.dev/v1alpha1
-kind: VmPool
-metadata: {{name: workers}}
-spec:
-  provider: {{kind: External, settings: {{endpoint: 'http://{cloud}'}}}}
-  members: {{namePrefix: workers-}}
-  template: {{allocatable: {{cpu: '4', memory: 16Gi, pods: '110'}}, labels: {{pool: workers}}}}
-  max: 5
-  price: {{perHour: 1}}
-  scaleDown: {{idleAfter: 2s, coolDown: 0s, payback: false}}
-  times: {{boot: 1s}}
-"
-        )
+        cloud::policies(mode, self.cloud.address())
     }
 
     pub(crate) fn ballast(&self, name: &str) -> Result<Daemon> {

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use ballast_e2e::cloud::Cloud;
+use ballast_e2e::cloud::{self, Cloud};
 use ballast_e2e::cluster::{Cluster, Daemon, Kwok, free_ports};
 use serde_json::Value;
 
-use crate::uninstall::{policies, running, web};
+use crate::uninstall::{running, web};
 use crate::{clone, variable};
 
 fn promtool(args: &[&str]) -> Result<std::process::Output> {
@@ -65,7 +65,7 @@ fn every_query_of_dashboard_and_rules_is_answered_by_a_prometheus_that_scrapes_b
         Command::new(variable("BALLAST_BIN")?).arg("crd").output().context("cannot run ballast crd")?;
     cluster.apply(&String::from_utf8_lossy(&kinds.stdout))?;
     cluster.kubectl(&["create", "namespace", "ballast"])?;
-    cluster.apply(&policies(cloud.address()))?;
+    cluster.apply(&cloud::policies("Enforce", cloud.address()))?;
     let mut command = Command::new(variable("BALLAST_BIN")?);
     command.args(["run", "--namespace", "ballast", "--identity", "one", "--instances-every", "1s"]);
     command.arg("--metrics").arg(format!("127.0.0.1:{metrics}"));

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use ballast_e2e::cloud::Cloud;
+use ballast_e2e::cloud::{self, Cloud};
 use ballast_e2e::cluster::{Cluster, Daemon, Kwok};
 use serde_json::json;
 
@@ -32,7 +32,7 @@ fn it_leaves_the_cluster_as_it_was_found_also_from_the_middle_of_a_drain() -> Re
     let (helm, image) = (Helm::new()?, Unpacked::new()?);
     helm.on(&cluster, &["install", "ballast", "deploy/chart", "--set", "mode=Enforce"])?;
     is_there(&cluster)?;
-    cluster.apply(&policies(cloud.address()))?;
+    cluster.apply(&cloud::policies("Enforce", cloud.address()))?;
     let ballast = start(&cluster, &image)?;
     drained_to_the_middle(&cluster, &cloud)
         .with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))?;
@@ -118,34 +118,6 @@ fn start(cluster: &Cluster, image: &Unpacked) -> Result<Daemon> {
     ])?;
     command.args(["--lease-duration", "8s", "--lease-retry", "1s", "--instances-every", "1s"]);
     Daemon::start("ballast", command, &cluster.path(""))
-}
-
-pub(crate) fn policies(cloud: &str) -> String {
-    format!(
-        "apiVersion: ballast.dev/v1alpha1
-kind: ClusterPolicy
-metadata: {{name: cluster}}
-spec:
-  mode: Enforce
-  limits: {{nodes: 10, costPerHour: 100}}
-  allowedHosts: ['{cloud}']
-  removal:
-    perPool: {{share: '100%', window: 1m, unlimited: true}}
-    perCluster: {{share: '100%', window: 1m, unlimited: true}}
----
-apiVersion: ballast.dev/v1alpha1
-kind: VmPool
-metadata: {{name: workers}}
-spec:
-  provider: {{kind: External, settings: {{endpoint: 'http://{cloud}'}}}}
-  members: {{namePrefix: workers-}}
-  template: {{allocatable: {{cpu: '4', memory: 16Gi, pods: '110'}}, labels: {{pool: workers}}}}
-  max: 5
-  price: {{perHour: 1}}
-  scaleDown: {{idleAfter: 2s, coolDown: 0s, payback: false}}
-  times: {{boot: 1s}}
-"
-    )
 }
 
 /// Pods that run on the machines of the pool alone.
