@@ -7,6 +7,7 @@ mod cluster;
 use std::net::SocketAddr;
 use std::path::Path;
 
+use axum::Router;
 use ballast::console::{Feed, serve};
 use ballast_core::view::View;
 use ballast_e2e::browser::{Browser, Page};
@@ -31,7 +32,7 @@ impl Server {
         feed.publish(view);
         let listener = runtime.block_on(TcpListener::bind(address)).expect("a port");
         let address = listener.local_addr().expect("an address");
-        runtime.spawn(serve(listener, feed.clone()));
+        runtime.spawn(serve(listener, feed.clone(), Router::new()));
         Self { address, feed, _runtime: runtime }
     }
 

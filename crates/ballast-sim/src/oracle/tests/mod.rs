@@ -6,7 +6,7 @@ mod removing;
 
 use ballast_core::kube::Name;
 use ballast_core::memory::Ledger;
-use ballast_core::plan::Plan;
+use ballast_core::plan::{Plan, PlanId};
 use ballast_core::policy::StopMode;
 use ballast_core::procedure::Request;
 use ballast_core::units::Span;
@@ -105,7 +105,7 @@ impl Scene {
     /// Shows a plan of these actions.
     fn plan(&mut self, actions: Vec<Value>, promises: Value) {
         let Simulation { world, watch, oracle, .. } = &mut self.0;
-        let plan = json!({"schemaVersion": 1, "now": world.now, "actions": actions, "wishes": [], "grants": [],
+        let plan = json!({"schemaVersion": 1, "id": PlanId::of(&[]), "now": world.now, "actions": actions, "wishes": [], "grants": [],
             "report": {"promises": promises}});
         let plan: Plan = serde_json::from_value(plan).expect("a plan");
         oracle.plan(world, watch, &plan);
