@@ -244,6 +244,11 @@ impl Executor {
             || ledger.removals.contains_key(name)
     }
 
+    /// Whether anything may be begun that nobody approved.
+    pub(super) fn may_begin(&self) -> bool {
+        self.may.begin
+    }
+
     /// Takes a forgotten cordon off.
     pub(super) fn uncordon(&mut self, now: Time, name: &Name) {
         if self.may.send && !self.writer.is_fenced() && !self.is_busy(name) {

@@ -29,7 +29,7 @@ impl Sweep {
         self.since.remove(name);
     }
 
-    /// Lets forgotten cordons be taken off.
+    /// Lets forgotten cordons be taken off; not while only what a person approved may be done.
     pub(super) fn run(&mut self, now: Time, snapshot: &Snapshot, executor: &mut Executor) {
         let before = std::mem::take(&mut self.since);
         for &slot in &snapshot.marked {
@@ -38,7 +38,7 @@ impl Sweep {
                 continue;
             }
             let since = before.get(name).copied().unwrap_or(now);
-            if now.since(since) >= FORGOTTEN_AFTER {
+            if now.since(since) >= FORGOTTEN_AFTER && executor.may_begin() {
                 executor.uncordon(now, name);
             } else {
                 self.since.insert(name.clone(), since);

@@ -13,7 +13,7 @@ use ballast_live::kubernetes::{Connection, LeaseTimes};
 use ballast_live::runner::{Listener, Options, Runner};
 use tokio_util::sync::CancellationToken;
 
-use super::sight::{Sight, segments};
+use super::sight::{Sight, segment_number, segments};
 use super::{Outcome, Result};
 use crate::present::{Doing, Failure, Screen};
 use crate::run::stop_on_signals;
@@ -121,9 +121,7 @@ struct Segment {
 impl Segment {
     /// The next of a folder, for the eyes of its owner alone.
     fn begin(folder: &Path) -> Result<Self> {
-        let number =
-            |path: &PathBuf| path.file_stem()?.to_str()?.strip_prefix("ballast-")?.parse::<u32>().ok();
-        let last = segments(folder)?.iter().filter_map(number).max().unwrap_or(0);
+        let last = segments(folder)?.iter().filter_map(|path| segment_number(path)).max().unwrap_or(0);
         let path = folder.join(format!("ballast-{:08}.jsonl", last + 1));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         let file = BufWriter::new(file.doing(|| format!("cannot make {}", path.display()))?);
@@ -164,5 +162,26 @@ impl Listener for Keeper {
         if self.left == 0 {
             self.over.cancel();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_segments_are_ever_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let segment = |number: u32| format!("ballast-{number:08}.jsonl");
+        let strangers = ["a-dataset.jsonl", "ballast-1.jsonl", "ballast-notes.jsonl"].map(str::to_owned);
+        for name in strangers.iter().cloned().chain((1..4).map(segment)) {
+            fs::write(folder.path().join(name), "").expect("it can be written");
+        }
+        forget(folder.path(), 1).expect("they can be removed");
+        let left = fs::read_dir(folder.path()).expect("it is there");
+        let mut left: Vec<String> =
+            left.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        left.sort();
+        assert_eq!(left, [&strangers[0], &segment(3), &strangers[1], &strangers[2]].map(String::as_str));
     }
 }

@@ -201,12 +201,18 @@ fn is_record(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
-/// The records of a folder, in the order of their names.
+/// The number of a segment, by its name; a file of another name is somebody else's.
+pub(super) fn segment_number(path: &Path) -> Option<u32> {
+    let digits = path.file_name()?.to_str()?.strip_prefix("ballast-")?.strip_suffix(".jsonl")?;
+    if digits.len() == 8 { digits.parse().ok() } else { None }
+}
+
+/// The segments of a folder, in the order of their names.
 pub(super) fn segments(folder: &Path) -> Result<Vec<PathBuf>> {
     let doing = || format!("cannot list {}", folder.display());
     let entries: std::io::Result<Vec<_>> = fs::read_dir(folder).doing(doing)?.collect();
     let paths = entries.doing(doing)?.into_iter().map(|entry| entry.path());
-    let mut segments: Vec<PathBuf> = paths.filter(|path| is_record(path)).collect();
+    let mut segments: Vec<PathBuf> = paths.filter(|path| segment_number(path).is_some()).collect();
     segments.sort();
     Ok(segments)
 }

@@ -7,6 +7,7 @@ use crate::observation::InstanceState;
 use crate::policy::Mode;
 use crate::publish::{DocumentStatus, PlanState, PublishedPlan};
 use crate::record::replay;
+use crate::snapshot::CORDON_MARK;
 use crate::units::Span;
 
 use super::acting::{one_unneeded, three_wait};
@@ -52,6 +53,20 @@ fn what_is_approved_is_done_and_nothing_else() {
     // What is proposed next is for the one that came late.
     let next = stands(&mut world, Some(&done));
     assert_eq!((next.state, next.actions.len()), (PlanState::Proposed, 1));
+}
+
+#[test]
+fn an_approval_lets_nothing_be_done_besides() {
+    let mut cluster = three_wait();
+    // A cordon of ours that was forgotten before the mode was lowered.
+    let node = cluster.node("left-1", "cpu");
+    node.spec.unschedulable = true;
+    node.metadata.annotations = labels(&[(CORDON_MARK, "stop-4")]);
+    let mut world = recommending(cluster);
+    let plan = stands(&mut world, None);
+    world.engine.approve(world.now(), &plan).expect("it stands");
+    world.run(Span::from_mins(10));
+    assert_eq!((world.count("create"), world.count("uncordon")), (3, 0));
 }
 
 #[test]
