@@ -74,6 +74,9 @@ impl Engine {
             let (id, made_at) = (published.id, published.made_at);
             RefusedPlan { id, made_at, why: format!("{refusal}; nothing of it was done") }
         });
+        if begun.is_ok() {
+            self.approved = Some((published.id, published.made_at));
+        }
         // What is planned from now on counts on it.
         self.waking.wake();
         begun

@@ -29,7 +29,7 @@ use crate::check::check;
 use crate::kube::{Name, Node};
 use crate::memory::{Ledger, LedgerError, Memory, StoredHistory};
 use crate::observation::Observation;
-use crate::plan::{DecisionId, Hold, HoldReason, Plan, Severity, Subject};
+use crate::plan::{DecisionId, Hold, HoldReason, Plan, PlanId, Severity, Subject};
 use crate::planner::{self, Scratch};
 use crate::policy::{ClusterPolicySpec, Mode, VmPool};
 use crate::procedure::{Receipt, Reply, Request};
@@ -90,6 +90,8 @@ pub struct Engine {
     recorder: Option<Recorder>,
     /// This process is the one that writes.
     leads: bool,
+    /// The plan that was last approved and begun, and since when it stood.
+    approved: Option<(PlanId, Time)>,
     /// The approved plan that was last refused.
     refused: Option<RefusedPlan>,
 }
@@ -109,6 +111,7 @@ impl Engine {
             plans: 0,
             recorder: None,
             leads: true,
+            approved: None,
             refused: None,
         })
     }

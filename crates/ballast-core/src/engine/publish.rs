@@ -35,6 +35,7 @@ impl Engine {
             plan: self.last.as_deref(),
             policy: self.store.policy_name(),
             begun: &self.executor.begun,
+            approved: self.approved,
             refused: self.refused.as_ref(),
         })
     }

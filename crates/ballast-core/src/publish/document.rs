@@ -8,7 +8,8 @@ use crate::kube::Name;
 use crate::memory::{BackOff, Ledger};
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{
-    Action, ActionKind, Hold, HoldReason, Limit, Plan, SkipReason, SourceTrouble, Subject, WaitingOn, plural,
+    Action, ActionKind, Hold, HoldReason, Limit, Plan, PlanId, SkipReason, SourceTrouble, Subject, WaitingOn,
+    plural,
 };
 use crate::policy::{Mode, Pause};
 use crate::snapshot::{PoolEntry, Snapshot};
@@ -38,6 +39,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) policy: Option<&'a Name>,
     /// What was last begun in each pool.
     pub(crate) begun: &'a BTreeMap<Name, LastAction>,
+    pub(crate) approved: Option<(PlanId, Time)>,
     pub(crate) refused: Option<&'a RefusedPlan>,
 }
 
@@ -286,6 +288,7 @@ impl Parts<'_> {
         let launches = self.ledger.launches.values().filter_map(|launch| launch.decision);
         let removals = self.ledger.removals.values().filter_map(|removal| removal.decision);
         said.under_way = launches.chain(removals).map(|decision| decision.plan).collect();
+        said.approved = self.approved;
         said.refused = self.refused.cloned();
         Some(said)
     }

@@ -108,6 +108,8 @@ pub struct PlanSaid {
     pub more: u32,
     /// Plans of which something is under way.
     pub under_way: BTreeSet<PlanId>,
+    /// The plan that was last approved and begun, and since when it stood.
+    pub approved: Option<(PlanId, Time)>,
     /// The approved plan that was last refused.
     pub refused: Option<RefusedPlan>,
 }
@@ -147,6 +149,7 @@ impl PlanSaid {
             actions: published,
             more,
             under_way: BTreeSet::new(),
+            approved: None,
             refused: None,
         }
     }
@@ -186,6 +189,10 @@ impl PlanSaid {
         match before.state {
             PlanState::UnderWay | PlanState::Empty if is_same => Some(before.clone()),
             PlanState::UnderWay => becomes(PlanState::Done, ""),
+            // It was over before anybody could say that it was under way.
+            PlanState::Proposed if self.approved == Some((before.id, before.made_at)) => {
+                becomes(PlanState::Done, "")
+            }
             PlanState::Proposed if refused.is_some() => {
                 becomes(PlanState::Refused, refused.map_or("", |refused| &refused.why))
             }

@@ -334,6 +334,18 @@ fn an_approved_plan_is_under_way_then_done_and_stands_until_another_is_proposed(
 }
 
 #[test]
+fn an_approved_plan_that_was_over_at_once_is_done_all_the_same() {
+    let first = proposal(1).merge(None, noon());
+    let mut said = proposal(0);
+    said.approved = Some((first.id, noon()));
+    let done = said.merge(Some(&first), seconds(1));
+    assert_eq!((done.id, done.state), (first.id, PlanState::Done));
+    // An approval of the same actions at another time says nothing of it.
+    said.approved = Some((first.id, seconds(-600)));
+    assert_eq!(said.merge(Some(&first), seconds(1)).state, PlanState::Empty);
+}
+
+#[test]
 fn a_refused_plan_says_why_and_is_not_proposed_anew_at_once() {
     let first = proposal(1).merge(None, noon());
     let mut said = proposal(1);
