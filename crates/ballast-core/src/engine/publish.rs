@@ -1,19 +1,10 @@
 //! What an engine says of the documents that it knows.
 
-use crate::observation::{ObjectKind, Source};
-use crate::publish::{Parts, Published, PublishedPlan, publish};
+use crate::observation::Source;
+use crate::publish::{NEEDED, Parts, Published, PublishedPlan, publish};
 use crate::units::Time;
 
 use super::Engine;
-
-/// Kinds without which nothing can be said of what stands in a plan.
-const NEEDED: [ObjectKind; 5] = [
-    ObjectKind::ClusterPolicy,
-    ObjectKind::VmPool,
-    ObjectKind::Node,
-    ObjectKind::Pod,
-    ObjectKind::PodDisruptionBudget,
-];
 
 impl Engine {
     /// Whether everything is known that a published plan is held against. Who does not see does not refuse.

@@ -19,8 +19,8 @@ use crate::view::{NodeState, PoolView, View};
 /// Marks that other autoscalers leave on nodes.
 const CLUSTER_AUTOSCALER_TAINT: &str = "ToBeDeletedByClusterAutoscaler";
 const KARPENTER_LABEL: &str = "karpenter.sh/nodepool";
-/// Kinds without which nothing is decided.
-const NEEDED: [ObjectKind; 5] = [
+/// Kinds without which nothing is decided, and nothing can be said of what stands in a plan.
+pub(crate) const NEEDED: [ObjectKind; 5] = [
     ObjectKind::ClusterPolicy,
     ObjectKind::VmPool,
     ObjectKind::Node,

@@ -20,7 +20,7 @@ pub use pace::{Pace, Urgency};
 pub use plan::{PlanSaid, PlanState, PublishedAction, PublishedPlan, RefusedPlan};
 pub use status::{Condition, DocumentStatus, Fault, LastAction};
 
-pub(crate) use document::{Parts, publish};
+pub(crate) use document::{NEEDED, Parts, publish};
 
 use std::collections::BTreeMap;
 use std::fmt;
