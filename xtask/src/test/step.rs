@@ -1,5 +1,6 @@
 //! One step of a suite: a command or a function of ours, run with its output in sight and its tests counted.
 
+use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,6 +19,10 @@ const VARIABLES: &[(&str, &str)] = &[
     ("helm", "BALLAST_HELM"),
     ("Prometheus", "BALLAST_PROMETHEUS"),
 ];
+
+/// Where property tests get the seed of their inputs from. At size `ci` it is always the same, so that one commit has one
+/// result; at size `full` each run tries others.
+const PROPTEST_SEED: &str = "PROPTEST_RNG_SEED";
 
 /// What a step can see of the run it is part of.
 pub(crate) struct Surroundings<'a> {
@@ -50,6 +55,9 @@ impl Surroundings<'_> {
     pub(crate) fn prepare(&self, command: &mut Command) {
         command.env("BALLAST_TEST_SIZE", self.size.word()).stdin(Stdio::null());
         command.env("RUSTDOCFLAGS", "--deny=warnings");
+        if self.size == Size::Ci && env::var_os(PROPTEST_SEED).is_none() {
+            command.env(PROPTEST_SEED, "7");
+        }
         for (component, variable) in VARIABLES {
             if let Some(path) = self.program(component) {
                 command.env(variable, path);

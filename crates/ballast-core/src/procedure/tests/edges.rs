@@ -229,6 +229,21 @@ fn pods_that_nobody_will_ever_confirm_gone_are_not_waited_for() {
 }
 
 #[test]
+fn a_grace_that_grows_on_the_way_is_waited_for() {
+    let leaving = |grace: Span| {
+        let pod = LivePod { leaving: Some(grace), ..a_pod("p1") };
+        Reply::Node(LiveNode { pods: vec![pod], ..a_node() })
+    };
+    let mut replies = vec![Reply::Done, leaving(Span::ZERO)];
+    replies.extend(vec![leaving(FOREVER); 40]);
+    let told = stop(&a_removal(LONG), &replies);
+    assert!(
+        !told.contains("persist"),
+        "the first look said no grace at all, the next ones a long one: {told}"
+    );
+}
+
+#[test]
 fn a_drain_is_given_up_safely() {
     let stranger = LiveNode { pods: vec![a_pod("stranger")], ..a_node() };
     let theirs = LiveNode { mark: "".into(), ..a_node() };

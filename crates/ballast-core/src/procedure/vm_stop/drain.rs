@@ -19,14 +19,15 @@ const CONFIRMED_WITHIN: Span = Span::from_secs(30);
 impl VmStop {
     /// The pods of a node that are waited for. The grace of one that leaves counts from when it was first seen to leave: neither
     /// the API's clock nor ours need be right, and one that was told to go long ago is only waited for in vain a little longer.
+    /// How long the grace is, the present look tells: whoever deletes may change it on the way.
     pub(super) fn guests<'n>(&mut self, now: Time, node: &'n LiveNode) -> Vec<&'n LivePod> {
-        self.gone_by.retain(|uid, _| node.pods.iter().any(|pod| pod.uid == *uid));
-        for pod in &node.pods {
-            if let Some(grace) = pod.leaving {
-                self.gone_by.entry(pod.uid.clone()).or_insert(now + grace + CONFIRMED_WITHIN);
-            }
-        }
-        let is_over = |pod: &&LivePod| self.gone_by.get(&pod.uid).is_some_and(|&by| now > by);
+        self.leaving_since.retain(|uid, _| node.pods.iter().any(|pod| pod.uid == *uid));
+        let mut is_over = |pod: &LivePod| {
+            pod.leaving.is_some_and(|grace| {
+                let since = *self.leaving_since.entry(pod.uid.clone()).or_insert(now);
+                now > since + grace + CONFIRMED_WITHIN
+            })
+        };
         node.pods.iter().filter(|pod| !is_over(pod)).collect()
     }
 

@@ -64,8 +64,8 @@ pub struct VmStop {
     queue: Vec<LivePod>,
     /// Pods last seen, for people.
     pods: u32,
-    /// Pods that were seen to leave, by identity: after then they are not waited for.
-    gone_by: BTreeMap<Name, Time>,
+    /// Since when the pods last seen are known to leave, by identity.
+    leaving_since: BTreeMap<Name, Time>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,7 +121,7 @@ impl VmStop {
             why: None,
             queue: Vec::new(),
             pods: 0,
-            gone_by: BTreeMap::new(),
+            leaving_since: BTreeMap::new(),
         }
     }
 
