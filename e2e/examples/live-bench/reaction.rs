@@ -116,7 +116,7 @@ fn prepare(cluster: &Cluster, cloud: &str) -> Result<()> {
         "apiVersion: ballast.dev/v1alpha1
 kind: ClusterPolicy
 metadata: {{name: cluster}}
-spec: {{mode: Observe, allowedHosts: ['{cloud}']}}
+spec: {{mode: Observe, allowedHosts: ['{cloud}'], growth: {{startingMinimum: 1000, perMinuteMinimum: 1000}}}}
 ---
 apiVersion: ballast.dev/v1alpha1
 kind: VmPool
