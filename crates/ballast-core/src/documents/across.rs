@@ -14,6 +14,9 @@ use crate::policy::{ClusterPolicySpec, Mode, VmPoolSpec};
 use crate::snapshot::PoolEntry;
 use crate::units::Time;
 
+/// How many pools a cluster may have: each is held against every other, and weighed in every plan.
+pub const POOLS_MAX: usize = 2_000;
+
 /// Where a document stands: the number of its file and an offset in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Spot {
@@ -165,6 +168,13 @@ impl Across {
                 _ => None,
             })
             .collect();
+        if let Some((_, _, spot)) = pools.get(POOLS_MAX) {
+            let message = format!("{} pools: a cluster has {POOLS_MAX} at most", pools.len());
+            return self.clash(*spot, None, |found| {
+                let finding = found.conflict(Path::default().key("kind"), message);
+                finding.help("machines that are alike are one pool, which may have several zones");
+            });
+        }
         for (number, (_, spec, spot)) in pools.iter().enumerate() {
             for (other, other_spec, other_spot) in &pools[..number] {
                 if let Some((field, why)) = overlap(other_spec, spec) {

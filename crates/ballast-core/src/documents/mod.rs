@@ -30,7 +30,7 @@ mod tree;
 mod whole;
 mod yaml;
 
-pub use across::overlap;
+pub use across::{POOLS_MAX, overlap};
 pub use check::{Finding, Findings, check_cluster_policy, check_requests, check_vm_pool};
 pub use kind::DocumentKind;
 pub use load::load;

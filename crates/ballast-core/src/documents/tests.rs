@@ -217,6 +217,22 @@ fn a_hundred_thousand_documents_load() {
     assert_eq!(loaded(&text).objects.len(), 100_000);
 }
 
+/// Each is held against each: a hundred thousand of them took minutes.
+#[test]
+fn pools_beyond_a_limit_are_refused_at_once() {
+    let pool = |i: usize| {
+        let spec = r#"{"provider":{"kind":"Simulated"},"members":{"namePrefix":"NAME-"},"max":1,"template":{"allocatable":{"cpu":"1","memory":"1Gi"}}}"#;
+        let document =
+            r#"{"apiVersion":"ballast.dev/v1alpha1","kind":"VmPool","metadata":{"name":"NAME"},"spec":SPEC}"#;
+        document.replace("SPEC", spec).replace("NAME", &format!("p{i}"))
+    };
+    let text: Vec<String> = (0..=POOLS_MAX).map(pool).collect();
+    assert_eq!(loaded(&text[..POOLS_MAX].join("\n")).objects.len(), POOLS_MAX);
+    let problems = load(&[file("test", &text.join("\n"))]).unwrap_err().to_string();
+    assert!(problems.contains("2001 pools: a cluster has 2000 at most"), "{problems}");
+    assert!(problems.contains("test:2001:"), "{problems}");
+}
+
 /// Kubernetes would not have taken it either.
 #[test]
 fn annotations_beyond_the_limit_of_kubernetes_are_refused() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ballast_core::documents::overlap;
+use ballast_core::documents::{POOLS_MAX, overlap};
 use ballast_core::kube::Name;
 use ballast_core::observation::{ErrorClass, Object, ObjectKey, SourceError};
 
@@ -76,6 +76,10 @@ impl Documents {
     /// The document, unless it is a pool that claims nodes of another.
     fn alone(&self, key: &ObjectKey, object: Object) -> Result<Object, SourceError> {
         let Object::VmPool(pool) = &object else { return Ok(object) };
+        if self.good.len() >= POOLS_MAX && !self.good.contains_key(&key.name) {
+            let message = format!("a cluster has {POOLS_MAX} pools at most");
+            return Err(SourceError { class: ErrorClass::Invalid, message });
+        }
         for (name, good) in self.good.iter().filter(|(name, _)| **name != key.name) {
             let Object::VmPool(other) = &good.object else { continue };
             if let Some((field, why)) = overlap(&other.spec, &pool.spec) {
@@ -102,6 +106,21 @@ mod tests {
         let spec = serde_json::from_value(spec).expect("a pool");
         let key = ObjectKey { namespace: "".into(), name: name.into(), uid: format!("uid-{name}").into() };
         (key, Ok(Object::VmPool(VmPool { name: name.into(), namespace: "".into(), spec })))
+    }
+
+    #[test]
+    fn a_pool_too_many_is_refused() {
+        let mut documents = Documents::default();
+        documents.list();
+        for number in 0..POOLS_MAX {
+            let (key, object) = pool(&format!("p{number}"), &format!("p{number}-"));
+            assert_eq!(documents.take(&key, object).error, None);
+        }
+        let (key, object) = pool("late", "late-");
+        let error = documents.take(&key, object).error.expect("refused");
+        assert_eq!(error.message, "a cluster has 2000 pools at most");
+        let (key, object) = pool("p7", "p7-");
+        assert_eq!(documents.take(&key, object).error, None, "one that is known may change");
     }
 
     #[test]
