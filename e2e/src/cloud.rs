@@ -116,6 +116,13 @@ impl Cloud {
         self.machines().by_id.values().filter(|machine| machine.state == "Running").count()
     }
 
+    /// Puts machines that run into a pool; returns their nodes, which have yet to be made.
+    pub fn add_running(&self, pool: &str, names: &[String]) -> Vec<Value> {
+        let mut machines = self.machines();
+        let ids: Vec<String> = names.iter().map(|name| machines.add(pool, name, "", "", "Running")).collect();
+        ids.iter().map(|id| node(&machines.by_id[id], &machines.cpu)).collect()
+    }
+
     /// Puts stopped machines into a pool.
     pub fn add_stopped(&self, pool: &str, names: &[&str]) {
         let mut machines = self.machines();
@@ -147,7 +154,7 @@ impl Machines {
         machine.state = "Running";
         let node = node(machine, &self.cpu);
         if let Some(kubectl) = &self.kubectl {
-            kubectl.run(&["create", "-f", "-"], &node);
+            kubectl.run(&["create", "-f", "-"], &node.to_string());
         }
     }
 
@@ -182,7 +189,7 @@ impl Kubectl {
     }
 }
 
-fn node(machine: &Machine, cpu: &str) -> String {
+fn node(machine: &Machine, cpu: &str) -> Value {
     let amounts = json!({"cpu": cpu, "memory": "16Gi", "pods": "110"});
     json!({
         "apiVersion": "v1",
@@ -195,7 +202,6 @@ fn node(machine: &Machine, cpu: &str) -> String {
         "spec": {"providerID": machine.id},
         "status": {"allocatable": amounts, "capacity": amounts},
     })
-    .to_string()
 }
 
 fn lock(machines: &Shared) -> MutexGuard<'_, Machines> {

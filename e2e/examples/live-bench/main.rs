@@ -4,13 +4,14 @@
 
 mod reaction;
 mod row;
+mod scale;
 
 use anyhow::{Result, bail};
 
 /// A case: its name, and what measures it.
 type Case = (&'static str, fn() -> Result<Vec<row::Row>>);
 
-const CASES: &[Case] = &[("reaction", reaction::measure)];
+const CASES: &[Case] = &[("reaction", reaction::measure), ("scale", scale::measure)];
 
 fn main() -> Result<()> {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| word != "--json").collect();

@@ -18,6 +18,20 @@ pub(crate) struct Row {
     spread: f64,
 }
 
+impl Row {
+    /// The row of a figure that was seen once, held against the most that it may be where there is such a bar.
+    pub(crate) fn one(
+        case: &'static str,
+        metric: String,
+        seen: f64,
+        unit: &'static str,
+        bar: Option<f64>,
+    ) -> Self {
+        let (relation, holds) = (bar.map(|_| "<="), bar.map(|bar| seen <= bar));
+        Self { case, metric, seen, unit, bar, relation, holds, n: 1, spread: 0.0 }
+    }
+}
+
 /// What was seen of one thing, in order.
 pub(crate) struct Figures(Vec<f64>);
 

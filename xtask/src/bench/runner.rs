@@ -42,7 +42,7 @@ const RUNNERS: &[Runner] = &[
         package: "ballast-e2e",
         example: "live-bench",
         features: "kubernetes",
-        cases: &["reaction"],
+        cases: &["reaction", "scale"],
         needs: Some("kubernetes"),
     },
 ];
