@@ -12,6 +12,7 @@ pub mod documents;
 pub mod engine;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
+pub mod foreign;
 pub mod grant;
 pub mod kube;
 pub mod memory;

@@ -31,8 +31,8 @@ use ballast_core::units::Time;
 
 use crate::clock::Clock;
 use crate::kubernetes::{
-    Answer, Connection, Kubernetes, Leadership, Lease, LeaseTimes, Publisher, REQUEST_TIMEOUT, SeenDocument,
-    SeenDocuments, Word, approval_of, watch_all,
+    Answer, Connection, EventWriter, Events, Kubernetes, Leadership, Lease, LeaseTimes, Publisher,
+    REQUEST_TIMEOUT, SeenDocument, SeenDocuments, Word, approval_of, watch_all,
 };
 use crate::providers::{AllowedHosts, Polling, Providers};
 
@@ -120,6 +120,9 @@ pub struct Runner<L> {
     /// What is said of documents, for whoever writes it, and that one.
     word: watch::Sender<Word>,
     publisher: JoinHandle<()>,
+    /// What is told on the objects that people look at, and whoever writes it.
+    events: Events,
+    event_writer: JoinHandle<()>,
     hush: CancellationToken,
     /// Something was decided or has ended since it was last said what is so; and when that was.
     unsaid: bool,
@@ -148,6 +151,15 @@ impl<L: Listener> Runner<L> {
         let publisher = Publisher::new(connection.client.clone(), clock, seen, leadership.clone());
         let hush = CancellationToken::new();
         let publisher = tokio::spawn(publisher.run(words, hush.clone()));
+        let (events, handed) = Events::new(connection.tally.clone());
+        let event_writer = EventWriter {
+            client: connection.client.clone(),
+            documents: documents.clone(),
+            leadership: leadership.clone(),
+            identity: options.identity.clone(),
+            tally: connection.tally.clone(),
+        };
+        let event_writer = tokio::spawn(event_writer.run(handed, hush.clone()));
         let mut engine = Engine::following();
         engine.record(ENTRIES_MAX);
         let polling = Polling::new(providers.clone(), clock, told, options.instances_every);
@@ -175,6 +187,8 @@ impl<L: Listener> Runner<L> {
             word,
             hush,
             publisher,
+            events,
+            event_writer,
             unsaid: false,
             said_at: Instant::now(),
             knows_pools: false,
@@ -191,6 +205,7 @@ impl<L: Listener> Runner<L> {
     pub async fn run(mut self, stop: CancellationToken) -> Result<(), LeaseKeeperEnded> {
         let outcome = loop {
             self.listener.turned();
+            self.unsaid |= self.events.tell(self.clock.now());
             let is_rested = self.rested_at <= Instant::now();
             let wake = self.clock.instant(self.wake_at).max(self.rested_at);
             tokio::select! {
@@ -253,12 +268,16 @@ impl<L: Listener> Runner<L> {
         let now = self.clock.now();
         let engine = &self.engine;
         let reply = answer.reply(|node| engine.is_usable(node));
+        self.events.answered(now, &mut self.engine, id, &reply);
         let outcome = self.engine.settle(now, id, reply);
         self.carry_out(now, outcome);
     }
 
     fn carry_out(&mut self, now: Time, outcome: Outcome) {
         self.listener.heard(now, &mut self.engine, &outcome);
+        if self.speaks() {
+            self.events.heard(now, &mut self.engine, &outcome);
+        }
         self.wake_at = outcome.wake_at;
         self.unsaid |= outcome.plan.is_some() || !outcome.receipts.is_empty();
         for (id, request) in outcome.requests {
@@ -305,9 +324,17 @@ impl<L: Listener> Runner<L> {
             return;
         }
         self.unsaid = false;
-        let writes = self.leads && self.policy.mode != Mode::Observe;
-        let word = writes.then(|| Arc::new(self.engine.published(self.clock.now())));
+        let now = self.clock.now();
+        let word = self.speaks().then(|| Arc::new(self.engine.published(now)));
+        if let Some(published) = &word {
+            self.events.stands(now, &mut self.engine, published, &self.documents.borrow());
+        }
         self.word.send_replace(word);
+    }
+
+    /// Whether this process is the one that says in the cluster what is so.
+    fn speaks(&self) -> bool {
+        self.leads && self.policy.mode != Mode::Observe
     }
 
     /// Carries out the plan that a person approved, once for each approval. Whether it has to wait until everything is seen that
@@ -322,7 +349,9 @@ impl<L: Listener> Runner<L> {
         if !self.engine.sees(now, &plan) {
             return true;
         }
-        match self.engine.approve(now, &plan) {
+        let judged = self.engine.approve(now, &plan);
+        self.events.judged(now, &self.engine, plan.id, &judged);
+        match judged {
             Ok(()) => {
                 tracing::info!(plan = %plan.id, actions = plan.actions.len(), "approved: it is carried out")
             }
@@ -372,6 +401,7 @@ impl<L: Listener> Runner<L> {
         if std::mem::take(&mut self.leads) {
             self.engine.follow(self.clock.now());
             self.word.send_replace(None);
+            self.events.forget();
             tracing::warn!(identity = %self.options.identity, "this process leads no longer");
         }
     }
@@ -386,7 +416,8 @@ impl<L: Listener> Runner<L> {
         }
         // Nothing more is written about documents before the lease is another's.
         self.hush.cancel();
-        let _ = tokio::time::timeout(REQUEST_TIMEOUT, self.publisher).await;
+        let writers = async { tokio::join!(self.publisher, self.event_writer) };
+        let _ = tokio::time::timeout(REQUEST_TIMEOUT, writers).await;
         self.ends.cancel();
         if !self.keeper.is_finished() {
             // Where it cannot be given back in time, it runs out by itself.

@@ -4,6 +4,7 @@
 mod approve;
 mod commands;
 mod crashes;
+mod events;
 mod faults;
 mod kubelet;
 mod leaders;

@@ -108,6 +108,10 @@ fn what_is_granted_is_what_is_asked_for() -> Result<()> {
     // First in Recommend: it leads, and knows what was stored.
     let ballast = run(&stage, Mode::Recommend)?;
     asks(&stage, "a leader", |asked| asked.verb == "update" && asked.to.resource() == "leases", &ballast)?;
+    // A plan is proposed, and that is told.
+    stage.deployment("told", 1, "2")?;
+    asks(&stage, "an event", |asked| asked.to.resource() == "events", &ballast)?;
+    stage.deployment("told", 0, "2")?;
     for name in ["ballast-ledger", "ballast-history"] {
         asks(&stage, name, |asked| asked.to.name == name, &ballast)?;
     }

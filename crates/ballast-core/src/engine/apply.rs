@@ -14,6 +14,7 @@ use crate::scalers::nodes::must_stay;
 use crate::snapshot::{BaseState, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Span, Time};
 
+use super::Begun;
 use super::executor::{Executor, Machine, Running};
 use super::receipts::RELEASE_RESTS;
 
@@ -84,6 +85,7 @@ impl Executor {
         }
         let begun = LastAction { decision, kind: action.kind, target: name.clone(), at: now };
         self.begun.insert(action.target.pool.clone(), begun);
+        self.started.push(Begun { decision, action: action.clone() });
         true
     }
 

@@ -16,7 +16,7 @@ use crate::units::{Span, Time};
 
 use super::history::HistoryWriter;
 use super::writer::Writer;
-use super::{Ended, RequestId};
+use super::{Begun, Ended, RequestId};
 
 /// Requests to be sent, with their names.
 type Requests = Vec<(RequestId, Request)>;
@@ -40,6 +40,8 @@ pub(super) struct Executor {
     owners: FxHashMap<RequestId, Owner>,
     requests_made: u64,
     requests: Vec<(RequestId, Request)>,
+    /// What was begun and what has ended since they were last taken.
+    pub(super) started: Vec<Begun>,
     ended: Vec<Ended>,
     /// What was last begun in each pool.
     pub(super) begun: BTreeMap<Name, LastAction>,
@@ -71,6 +73,8 @@ pub(super) struct Running {
     pub(super) machine: Machine,
     /// The decision that it carries out.
     decision: Option<DecisionId>,
+    /// The pool of its machine.
+    pool: Name,
     /// Since when this process runs it.
     pub(super) since: Time,
     /// Found in the ledger of an earlier process.
@@ -142,6 +146,7 @@ impl Executor {
             owners: FxHashMap::default(),
             requests_made: 0,
             requests: Vec::new(),
+            started: Vec::new(),
             ended: Vec::new(),
             begun: BTreeMap::new(),
             foreign,
@@ -222,6 +227,7 @@ impl Executor {
         let mut running = Running {
             machine,
             decision: self.memory.ledger.decision_of(&name),
+            pool: self.memory.ledger.pool_of(&name).cloned().unwrap_or_default(),
             since: now,
             resumed,
             gate,
@@ -407,13 +413,19 @@ impl Executor {
     }
 
     fn note_end(&mut self, name: &Name, running: &Running, receipt: Receipt) {
-        self.ended.push(Ended { node: name.clone(), receipt, decision: running.decision });
+        let (node, pool, decision) = (name.clone(), running.pool.clone(), running.decision);
+        self.ended.push(Ended { node, pool, receipt, decision });
     }
 
     /// The decision that a request belongs to.
     pub(super) fn decision_of(&self, id: RequestId) -> Option<DecisionId> {
+        self.running.get(self.owner_of(id)?)?.decision
+    }
+
+    /// The node whose procedure has sent a request.
+    pub(super) fn owner_of(&self, id: RequestId) -> Option<&Name> {
         match self.owners.get(&id)? {
-            Owner::Procedure(name) => self.running.get(name)?.decision,
+            Owner::Procedure(name) => Some(name),
             Owner::Ledger | Owner::History => None,
         }
     }

@@ -11,6 +11,7 @@
 
 mod apply;
 mod approve;
+mod events;
 mod executor;
 mod history;
 mod publish;
@@ -29,7 +30,7 @@ use crate::check::check;
 use crate::kube::{Name, Node};
 use crate::memory::{Ledger, LedgerError, Memory, StoredHistory};
 use crate::observation::Observation;
-use crate::plan::{DecisionId, Hold, HoldReason, Plan, PlanId, Severity, Subject};
+use crate::plan::{Action, DecisionId, Hold, HoldReason, Plan, PlanId, Severity, Subject};
 use crate::planner::{self, Scratch};
 use crate::policy::{ClusterPolicySpec, Mode, VmPool};
 use crate::procedure::{Receipt, Reply, Request};
@@ -40,6 +41,7 @@ use crate::units::{Span, Time};
 
 use apply::Warrant;
 pub use approve::Refusal;
+pub use events::Eviction;
 use executor::{Executor, Permissions};
 use sweep::Sweep;
 use waking::Waking;
@@ -60,10 +62,21 @@ pub struct Outcome {
     pub requests: Vec<(RequestId, Request)>,
     /// The plan, if one was made.
     pub plan: Option<Arc<Plan>>,
+    /// Actions that were begun.
+    pub begun: Vec<Begun>,
     /// Procedures that ended.
     pub receipts: Vec<Ended>,
     /// When to tick again at the latest.
     pub wake_at: Time,
+}
+
+/// An action that was begun: it is in the ledger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Begun {
+    /// Its name in logs, events, records and statuses.
+    pub decision: DecisionId,
+    /// The action.
+    pub action: Action,
 }
 
 /// A procedure that ended.
@@ -71,6 +84,8 @@ pub struct Outcome {
 pub struct Ended {
     /// The node, by its name.
     pub node: Name,
+    /// Its pool; empty where only a cordon was taken off.
+    pub pool: Name,
     /// What came of it.
     pub receipt: Receipt,
     /// The decision that it carried out.
@@ -295,12 +310,13 @@ impl Engine {
 
     fn outcome(&mut self, now: Time, plan: Option<Arc<Plan>>) -> Outcome {
         let (requests, receipts) = self.executor.take(now);
+        let begun = std::mem::take(&mut self.executor.started);
         for Ended { node, receipt, .. } in &receipts {
             self.waking.ended(now, *receipt);
             self.sweep.ended(node);
         }
         if let Some(recorder) = &mut self.recorder {
-            for Ended { node, receipt, decision } in receipts.iter().cloned() {
+            for Ended { node, receipt, decision, .. } in receipts.iter().cloned() {
                 recorder.push(now, Body::Noted { node, receipt, decision });
             }
             for (id, request) in requests.iter().cloned() {
@@ -308,7 +324,7 @@ impl Engine {
                 recorder.push(now, Body::Requested { id, request, decision });
             }
         }
-        Outcome { requests, plan, receipts, wake_at: self.wake_at() }
+        Outcome { requests, plan, begun, receipts, wake_at: self.wake_at() }
     }
 
     fn wake_at(&self) -> Time {

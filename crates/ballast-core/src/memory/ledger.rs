@@ -209,6 +209,12 @@ impl Ledger {
         launch.or_else(|| self.removals.get(name)?.decision)
     }
 
+    /// The pool of what is under way, by the name of its node or machine.
+    pub fn pool_of(&self, name: &str) -> Option<&Name> {
+        let launch = self.launches.get(name).map(|launch| &launch.pool);
+        launch.or_else(|| Some(&self.removals.get(name)?.pool))
+    }
+
     /// Whether what is under way with a node was approved by a person.
     pub fn is_approved(&self, name: &str) -> bool {
         self.decision_of(name).is_some_and(|decision| self.approved.contains(&decision.plan))

@@ -1,7 +1,8 @@
-//! What Ballast says of each document in the cluster: a value made here, written elsewhere.
+//! What Ballast says in the cluster, of documents, nodes and pods: a value made here, written elsewhere.
 //!
 //! ```text
 //! engine ──▶ Published: what is so now ──▶ merge with what stands in the API ──▶ DocumentStatus ──▶ Pace: who is written when
+//!        └─▶ Event: what has happened ──▶ Herald: what is told on which object, once ──▶ events
 //! ```
 //!
 //! Nothing in a [`Said`] changes by the mere passing of time: no age, no countdown, no counter. A cluster at rest is written
@@ -9,18 +10,24 @@
 
 mod condition;
 mod document;
+mod event;
+mod herald;
 mod pace;
 mod plan;
 mod status;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 pub use condition::{ConditionReason, ConditionStatus, ConditionType};
+pub use event::{Event, EventReason, EventRow, Regarding, RegardingKind};
+pub use herald::Herald;
 pub use pace::{Pace, Urgency};
 pub use plan::{PlanSaid, PlanState, PublishedAction, PublishedPlan, RefusedPlan};
 pub use status::{Condition, DocumentStatus, Fault, LastAction};
 
 pub(crate) use document::{NEEDED, Parts, publish};
+pub(crate) use waits::pods_told;
 
 use std::collections::BTreeMap;
 use std::fmt;

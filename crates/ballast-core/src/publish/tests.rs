@@ -1,5 +1,7 @@
 //! What is said, by what is so; and that nothing of it changes where nothing changes.
 
+mod events;
+
 use proptest::prelude::*;
 
 use super::{
@@ -40,6 +42,11 @@ fn of_pool(published: &Published) -> &Said {
 fn of_cluster(published: &Published) -> &Said {
     let found = published.documents.iter().find(|(own, _)| own.kind == DocumentKind::ClusterPolicy);
     found.expect("there is a policy").1
+}
+
+/// What is said, as it stands in the API.
+fn stand(said: &Said) -> DocumentStatus {
+    DocumentStatus::default().merge(said, 1, noon())
 }
 
 fn told(said: &Said, kind: ConditionType) -> (ConditionStatus, String, String) {
@@ -385,7 +392,6 @@ proptest! {
         let mut engine = Engine::new(None).unwrap();
         let _ = engine.tick(cluster.now, cluster.observations());
         let first = engine.published(cluster.now);
-        let stand = |said: &Said| DocumentStatus::default().merge(said, 1, noon());
         cluster.now += Span::from_mins(10);
         let _ = engine.tick(cluster.now, cluster.observations());
         let later = engine.published(cluster.now);

@@ -164,6 +164,15 @@ pub const ACCESS: &[Access] = &[
         why: "say in each document what Ballast sees, does and would do",
     },
     Access {
+        group: "events.k8s.io",
+        resources: &["events"],
+        verbs: &[Verb::Create],
+        names: &[],
+        scope: Scope::Cluster,
+        from: Mode::Recommend,
+        why: "tell on pools, nodes and pods what is done with them, and why",
+    },
+    Access {
         group: "",
         resources: &["nodes"],
         verbs: &[Verb::Get, Verb::Patch],
@@ -304,9 +313,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_created_by_no_name_is_in_our_own_namespace_or_an_eviction() {
+    fn what_is_created_by_no_name_is_in_our_own_namespace_or_an_eviction_or_an_event() {
         for access in ACCESS.iter().filter(|access| access.verbs.contains(&Verb::Create)) {
-            assert!(access.scope == Scope::Own || access.resources == ["pods/eviction"], "{access:?}");
+            let is_harmless = [["pods/eviction"], ["events"]].iter().any(|own| access.resources == own);
+            assert!(access.scope == Scope::Own || is_harmless, "{access:?}");
         }
     }
 

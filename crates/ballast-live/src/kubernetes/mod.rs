@@ -10,6 +10,7 @@ pub mod crd;
 mod documents;
 pub mod edit;
 mod error;
+mod events;
 mod lease;
 mod list;
 mod memory;
@@ -24,6 +25,7 @@ mod wire;
 
 pub use approval::{Policy, approval_of};
 pub use connect::{ConnectError, Connection, Place};
+pub(crate) use events::{EventWriter, Events};
 pub use lease::{Holder, Leadership, Lease, LeaseTimes, holder};
 pub use memory::{MemoryStore, Stored};
 pub use publisher::{Publisher, Word};

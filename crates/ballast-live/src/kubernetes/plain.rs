@@ -1,4 +1,4 @@
-//! Requests of commands, one at a time: an address and JSON in, JSON out.
+//! Requests without types, one at a time: an address and JSON in, JSON out.
 
 use http::header::CONTENT_TYPE;
 use http::{Method, Request};
@@ -26,7 +26,8 @@ pub(crate) async fn merge(client: &Client, path: &str, body: &Value) -> Result<V
     send(client, Method::PATCH, path, "application/merge-patch+json", Some(body)).await
 }
 
-async fn send(
+/// Sends a request, and waits no longer than for any other.
+pub(crate) async fn send(
     client: &Client,
     method: Method,
     path: &str,

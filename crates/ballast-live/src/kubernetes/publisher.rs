@@ -149,7 +149,7 @@ impl Publisher {
 }
 
 /// What is said of a document, with what is wrong with it. Nothing where the engine has not heard of it yet.
-fn word_on(document: &SeenDocument, published: &Published) -> Option<Said> {
+pub(super) fn word_on(document: &SeenDocument, published: &Published) -> Option<Said> {
     let said = published.documents.get(&document.reference);
     match (said, &document.fault) {
         (said, None) => said.cloned(),

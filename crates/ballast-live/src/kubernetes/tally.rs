@@ -9,6 +9,8 @@ use futures::future::BoxFuture;
 use http::{Method, Request, Response, StatusCode};
 use tower::{Layer, Service};
 
+use ballast_core::publish::EventReason;
+
 use super::access::{ACCESS, Verb};
 
 /// What a request asks for; a request that is not in the table is counted as one of another.
@@ -64,6 +66,10 @@ struct Counts {
     rows: Vec<(Asked, [AtomicU64; Ended::ALL.len()])>,
     /// What was denied and has not gone well since.
     denied: Mutex<Vec<Asked>>,
+    /// Events that were told, by reason.
+    events: [AtomicU64; EventReason::CATALOGUE.len()],
+    /// Events that were not: too many waited, or for want of a lease, of an answer or of a right.
+    dropped: AtomicU64,
 }
 
 impl Default for Counts {
@@ -80,7 +86,8 @@ impl Default for Counts {
             }
         }
         let rows = rows.into_iter().chain([OTHER]).map(|asked| (asked, Default::default())).collect();
-        Self { rows, denied: Mutex::default() }
+        let events = [const { AtomicU64::new(0) }; EventReason::CATALOGUE.len()];
+        Self { rows, denied: Mutex::default(), events, dropped: AtomicU64::new(0) }
     }
 }
 
@@ -96,6 +103,25 @@ impl Tally {
     /// What was denied the last time that it was asked for.
     pub fn denied(&self) -> Vec<Asked> {
         self.0.denied.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Events that were told, by reason.
+    pub fn events(&self) -> impl Iterator<Item = (EventReason, u64)> {
+        let rows = EventReason::CATALOGUE.iter().zip(&self.0.events);
+        rows.map(|(row, count)| (row.reason, count.load(Ordering::Relaxed)))
+    }
+
+    /// Events that were to be told and were not.
+    pub fn events_dropped(&self) -> u64 {
+        self.0.dropped.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn event_told(&self, reason: EventReason) {
+        self.0.events[reason as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn drop_events(&self, count: u64) {
+        self.0.dropped.fetch_add(count, Ordering::Relaxed);
     }
 
     fn count(&self, asked: Asked, ended: Ended) {

@@ -157,7 +157,7 @@ async fn bounded(mut answer: reqwest::Response) -> Result<Vec<u8>, Failure> {
 /// What a provider said went wrong; where it does not say it in our words, by the status.
 fn refusal(status: u16, body: &[u8]) -> SourceError {
     if let Ok(told) = serde_json::from_slice::<SourceError>(body) {
-        return told;
+        return error(told.class, told.message);
     }
     let class = match status {
         401 | 403 => ErrorClass::Auth,
@@ -169,4 +169,18 @@ fn refusal(status: u16, body: &[u8]) -> SourceError {
         _ => ErrorClass::Transient,
     };
     error(class, format!("the provider answered {status}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_provider_says_has_no_secret_and_moves_no_cursor() {
+        let body = br#"{"class": "Auth", "message": "denied\u001b[2J\nfor token eyJhbGciOi.canary"}"#;
+        let told = refusal(403, body);
+        assert_eq!((told.class, &*told.message), (ErrorClass::Auth, "denied\\u{1b}[2J\\nfor …"));
+        let other = refusal(404, b"<html>canary</html>");
+        assert_eq!((other.class, &*other.message), (ErrorClass::Transient, "the provider answered 404"));
+    }
 }

@@ -13,12 +13,16 @@ pub use polling::Polling;
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
+use ballast_core::foreign::discreet;
 use ballast_core::kube::Name;
 use ballast_core::observation::{ErrorClass, Instance, SourceError};
 use ballast_core::policy::{StopMode, VmPool};
 use ballast_core::procedure::{Reply, Request};
 
 use external::External;
+
+/// Bytes of a provider's words that are told: enough to know what to look for in its own logs.
+const WORDS_MAX: usize = 200;
 
 /// A provider as a pool has set it up.
 #[derive(Clone)]
@@ -102,8 +106,10 @@ impl Provider {
     }
 }
 
+/// An error in the words of a provider, or of ours about it. Whatever a provider says goes through here: into logs, onto
+/// terminals and pages and into records, so it says no secret and moves no cursor.
 fn error(class: ErrorClass, message: String) -> SourceError {
-    SourceError { class, message }
+    SourceError { class, message: discreet(&message, WORDS_MAX) }
 }
 
 /// What *stop* means, on the wire.

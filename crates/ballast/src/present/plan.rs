@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use ballast_core::foreign::plain;
 use ballast_core::memory::Memory;
 use ballast_core::plan::{Action, ActionKind, Plan, Report, Step, Subject, TargetKind, Waiting, Words};
 use ballast_core::units::Time;
@@ -10,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::figures;
-use super::table::{Table, plain};
+use super::table::Table;
 
 /// What `-o json` and `-o yaml` print: the plan, and the memory that the next one begins with.
 #[derive(Serialize, JsonSchema)]

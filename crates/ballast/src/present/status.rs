@@ -1,11 +1,12 @@
 //! A view as a block of text for a terminal, or as one line for a log.
 
+use ballast_core::foreign::plain;
 use ballast_core::plan::{ActionKind, Words};
 use ballast_core::units::Time;
 use ballast_core::view::{NodeState, PendingView, PoolView, View};
 
 use super::figures;
-use super::table::{Table, plain};
+use super::table::Table;
 use super::verdict::{Alike, Verdict, alike};
 
 /// Rows of what waits and of what is planned; the rest is on the page.

@@ -1,6 +1,6 @@
 //! Plain tables: columns by spaces, heads in capitals, numbers to the right. What kubectl users expect.
 
-use std::borrow::Cow;
+use ballast_core::foreign::plain;
 
 /// Rows under heads.
 #[derive(Clone, Debug, Default)]
@@ -74,23 +74,6 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Text of unknown origin, safe to print: what would move the cursor, change colours or turn the direction is escaped.
-pub fn plain(text: &str) -> Cow<'_, str> {
-    let is_wild = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    if !text.contains(is_wild) {
-        return Cow::Borrowed(text);
-    }
-    let escaped = text.chars().flat_map(|letter| {
-        let wild = is_wild(letter).then(|| letter.escape_default());
-        let tame = wild.is_none().then_some(letter);
-        wild.into_iter().flatten().chain(tame)
-    });
-    Cow::Owned(escaped.collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,11 +84,5 @@ mod tests {
         table.row(["a".to_owned(), "7".to_owned(), String::new()]);
         table.row(["longer".to_owned(), "1200".to_owned(), "because".to_owned()]);
         assert_eq!(table.render(), "NAME     NODES   WHY\na            7\nlonger    1200   because\n");
-    }
-
-    #[test]
-    fn what_would_disturb_a_terminal_is_escaped() {
-        assert_eq!(plain("fine – ✓"), "fine – ✓");
-        assert_eq!(plain("a\u{1b}[31mred\nb\u{202e}"), "a\\u{1b}[31mred\\nb\\u{202e}");
     }
 }

@@ -3,6 +3,7 @@
 #[cfg(feature = "live")]
 mod access;
 mod commands;
+mod events;
 mod examples;
 #[cfg(feature = "live")]
 mod metrics;
@@ -33,6 +34,7 @@ pub fn pages(command: Command) -> Vec<Page> {
     let mut pages = vec![
         ("commands.md".into(), commands::page(command)),
         ("README.md".into(), index()),
+        ("events.md".into(), events::page()),
         ("figures.md".into(), figures()),
         ("reasons.md".into(), reasons()),
         ("observation-bodies.md".into(), observation_bodies()),
@@ -80,6 +82,7 @@ fn index() -> String {
         "| [Bodies of Observations](observation-bodies.md) | What is read of each source's answer. |\n\
          | [Figures](figures.md) | What a simulation is told in, with units: for `expect` and `--fail-if`. |\n\
          | [Reasons](reasons.md) | Every code of an action, a hold, a refusal and a step. |\n\
+         | [Events](events.md) | What is told on pools, nodes and pods, by every reason there is. |\n\
          | [Access](access.md) | What is asked of the Kubernetes API in each mode, and the roles for it. |\n\
          | [Metrics and health](metrics.md) | What `ballast run` serves to Prometheus and to probes. |\n\n\
          `ballast check -f FILE` tells everything that is wrong with a document, with its place. Every document, body \

@@ -38,7 +38,7 @@ impl Listener for Faces {
         if let Some(plan) = &outcome.plan {
             self.log(plan, engine.acts());
         }
-        for Ended { node, receipt, decision } in &outcome.receipts {
+        for Ended { node, receipt, decision, .. } in &outcome.receipts {
             tracing::info!(%node, decision = decision.map(tracing::field::display), "{receipt}");
         }
         let entries = engine.recorder().map(|recorder| recorder.take()).unwrap_or_default();

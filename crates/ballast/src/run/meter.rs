@@ -13,7 +13,7 @@ use ballast_core::view::{SourceView, View};
 use ballast_live::kubernetes::Tally;
 use tokio::time::Instant;
 
-use crate::serve::{Health, Metrics, Standing, code};
+use crate::serve::{Health, Metrics, Standing, code, document_of};
 
 /// What nothing is decided without.
 const GATES: [&str; 3] = ["Kubernetes Node", "Kubernetes Pod", "Kubernetes PodDisruptionBudget"];
@@ -110,10 +110,7 @@ impl Meter {
         self.show_pools(view);
         self.show_sources(view);
         metrics.set("ballast_under_way", &[], view.in_flight.len() as f64);
-        for (asked, ended, count) in self.tally.rows() {
-            let labels = [asked.verb, asked.resource, &format!("{ended:?}")];
-            metrics.raise("ballast_api_requests_total", &labels, count as f64);
-        }
+        self.show_tally();
         let ahead = view.next_look.map_or(0, |at| at.since(now).as_millis()).unsigned_abs();
         self.health.stands(Standing {
             planned: self.planned,
@@ -122,6 +119,22 @@ impl Meter {
             troubled: GATES.into_iter().filter_map(|gate| trouble(view, gate)).collect(),
         });
         metrics.set("ballast_ready", &[], flag(self.health.is_ready()));
+    }
+
+    /// What was asked of the API, and written into it.
+    fn show_tally(&self) {
+        for (asked, ended, count) in self.tally.rows() {
+            let (ended, count) = (format!("{ended:?}"), count as f64);
+            let labels = [asked.verb, asked.resource, &ended];
+            self.metrics.raise("ballast_api_requests_total", &labels, count);
+            if let Some(kind) = document_of(asked.resource) {
+                self.metrics.raise("ballast_status_writes_total", &[kind, &ended], count);
+            }
+        }
+        for (reason, count) in self.tally.events() {
+            self.metrics.raise("ballast_events_total", &[&reason.to_string()], count as f64);
+        }
+        self.metrics.raise("ballast_events_dropped_total", &[], self.tally.events_dropped() as f64);
     }
 
     fn show_pods(&self, view: &View) {

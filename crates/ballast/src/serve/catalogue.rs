@@ -115,6 +115,11 @@ pub const METRICS: &[Metric] = &[
         .by(&["request", "outcome"], || pairs(each(labels::requests()), &labels::outcomes())),
     counter("ballast_api_requests_total", "Requests to the Kubernetes API, by how they ended")
         .by(&["verb", "resource", "outcome"], || pairs(labels::asked(), &labels::endings())),
+    counter("ballast_status_writes_total", "Writes of what is said of documents, by how they ended")
+        .by(&["kind", "outcome"], || pairs(each(labels::documents()), &labels::endings())),
+    counter("ballast_events_total", "Events that were told, by reason")
+        .by(&["reason"], || each(labels::events())),
+    counter("ballast_events_dropped_total", "Events that were to be told and were not"),
     gauge("ballast_under_way", "Launches and removals under way"),
     gauge("process_resident_memory_bytes", "Memory that this process holds"),
     counter("process_cpu_seconds_total", "Processor time that this process has used"),

@@ -5,6 +5,7 @@ use ballast_core::observation::ObjectKind;
 use ballast_core::plan::{ActionKind, HoldReason, SkipReason, UnsafeToRemove, WaitingOn};
 use ballast_core::policy::Mode;
 use ballast_core::procedure::{Receipt, Request};
+use ballast_core::publish::EventReason;
 use ballast_live::kubernetes::{Ended, Tally};
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
@@ -69,6 +70,24 @@ pub(super) fn outcomes() -> Vec<String> {
 
 pub(super) fn endings() -> Vec<String> {
     Ended::ALL.into_iter().map(|ended| format!("{ended:?}")).collect()
+}
+
+/// Kinds of documents whose status is written.
+pub(super) fn documents() -> Vec<String> {
+    words(&["ClusterPolicy", "VmPool"])
+}
+
+pub(super) fn events() -> Vec<String> {
+    EventReason::CATALOGUE.iter().map(|row| row.reason.to_string()).collect()
+}
+
+/// The kind of the documents whose status has this name in the API.
+pub(crate) fn document_of(resource: &str) -> Option<&'static str> {
+    match resource {
+        "clusterpolicies/status" => Some("ClusterPolicy"),
+        "vmpools/status" => Some("VmPool"),
+        _ => None,
+    }
 }
 
 /// What can be asked of the API: verb and resource together, since most pairs never are.

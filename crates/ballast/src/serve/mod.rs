@@ -12,7 +12,7 @@ mod process;
 
 pub use catalogue::{Kind, METRICS, Metric};
 pub use health::{Check, Health, Standing};
-pub(crate) use labels::code;
+pub(crate) use labels::{code, document_of};
 pub use metrics::Metrics;
 
 use axum::Router;

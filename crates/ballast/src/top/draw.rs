@@ -1,5 +1,6 @@
 //! The screen. It reads nothing but what it is given, so that a test can look at it.
 
+use ballast_core::foreign::plain;
 use ballast_core::plan::Words;
 use ballast_core::view::{NodeView, View};
 use ratatui::Frame;
@@ -11,7 +12,7 @@ use ratatui::widgets::Paragraph;
 use super::state::{Sort, State};
 use crate::present::figures;
 use crate::present::status::{bar, cut, figures_line, share};
-use crate::present::table::{Table, plain};
+use crate::present::table::Table;
 
 /// Lines below the nodes, beside the one that tells the keys.
 const FOOT: u16 = 6;

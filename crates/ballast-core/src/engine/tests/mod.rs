@@ -6,5 +6,6 @@ mod crash;
 mod holding;
 mod leading;
 mod replaying;
+mod telling;
 mod waking;
 mod world;

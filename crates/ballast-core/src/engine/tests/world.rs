@@ -7,6 +7,7 @@ use crate::memory::Ledger;
 use crate::observation::{ErrorClass, InstanceState, SourceError};
 use crate::policy::StopMode;
 use crate::procedure::{LiveNode, LivePod, Reply, Request};
+use crate::publish::Event;
 use crate::snapshot::CORDON_MARK;
 use crate::units::{Span, Time};
 
@@ -34,6 +35,10 @@ pub(super) struct World {
     pub(super) refuses: Option<ErrorClass>,
     /// Every stop is refused like this.
     pub(super) refuses_stops: Option<ErrorClass>,
+    /// So many evictions are refused by a disruption budget.
+    pub(super) refuses_evictions: u32,
+    /// Everything that was told on an object.
+    pub(super) told: Vec<Event>,
     /// Nothing that is started ever joins.
     pub(super) never_joins: bool,
     /// How long what was made takes to join.
@@ -60,6 +65,8 @@ impl World {
             fault: None,
             refuses: None,
             refuses_stops: None,
+            refuses_evictions: 0,
+            told: Vec::new(),
             never_joins: false,
             boot: Span::ZERO,
             made: 0,
@@ -89,6 +96,7 @@ impl World {
 
     fn take(&mut self, outcome: Outcome) {
         self.plans += u32::from(outcome.plan.is_some());
+        self.told.extend(self.engine.events(&outcome));
         let incarnation = self.restarts;
         for (id, request) in outcome.requests {
             self.send(id, &request);
@@ -116,6 +124,8 @@ impl World {
                 return self.restart();
             }
         };
+        let eviction = self.engine.eviction(id, request);
+        self.told.extend(eviction.and_then(|eviction| self.engine.evicted(&eviction, &reply)));
         let outcome = self.engine.settle(self.cluster.now, id, reply);
         self.take(outcome);
     }
@@ -152,6 +162,10 @@ impl World {
             }
             Request::Cordon { name, mark, .. } => self.cordon(name, mark),
             Request::Uncordon { name, mark, .. } => self.uncordon(name, mark),
+            Request::Evict { .. } if self.refuses_evictions > 0 => {
+                self.refuses_evictions -= 1;
+                failed(ErrorClass::Throttled)
+            }
             Request::Evict { uid, .. } => {
                 self.cluster.pods.retain(|pod| pod.metadata.uid != *uid);
                 Reply::Done

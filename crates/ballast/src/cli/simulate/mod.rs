@@ -7,6 +7,7 @@ mod verdict;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ballast_core::foreign::plain;
 use ballast_core::units::Span;
 use ballast_sim::score::{Comparison, Figure, compare};
 use serde::Serialize;
@@ -18,7 +19,7 @@ use crate::present::format::{self, Format};
 use crate::present::judged::Judged;
 use crate::present::missed::Worst;
 use crate::present::score::{Runs, Simulated};
-use crate::present::{Doing, Failure, Screen, report, score, table};
+use crate::present::{Doing, Failure, Screen, report, score};
 use crate::set::Set;
 use policies::Policy;
 
@@ -142,7 +143,7 @@ fn print(all: &[Simulated], gates: &[Vec<Judged>], format: Format, screen: &mut 
         Format::Yaml => screen.write(&format::yaml(&Answer::of(all, gates))?)?,
         Format::Name => {
             for simulated in all {
-                screen.write(&format!("scenario/{}\n", table::plain(&simulated.name)))?;
+                screen.write(&format!("scenario/{}\n", plain(&simulated.name)))?;
             }
         }
     }

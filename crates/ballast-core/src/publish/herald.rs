@@ -1,0 +1,214 @@
+//! The herald: of all that happens and all that is so, what is told as an event, and when. Told the time, it knows no clock.
+//!
+//! What happened is told once. What is so is told when it becomes so, and never again while it stays so: of a document it is
+//! known from its status what was told before, whoever led then. More than a few events at once wait their turn; where too many
+//! wait, further ones are dropped and counted.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::kube::Name;
+use crate::plan::SourceTrouble;
+use crate::units::{Span, Time};
+
+use super::{
+    ConditionReason, ConditionStatus, ConditionType, DocumentRef, DocumentStatus, Event, EventReason,
+    PlanState, Regarding, Said,
+};
+
+/// What an API server does not feel: an event a second, and some more where many things happen at once.
+const PER_EVENT: Span = Span::from_secs(1);
+const AT_ONCE: i64 = 20;
+/// Events that wait: what is older than some minutes helps nobody.
+const WAITING_MAX: usize = 256;
+/// What happened is not told again for the same decision within: a refused eviction is tried every few seconds.
+const QUIET: Span = Span::from_mins(15);
+/// What may pass by itself is told when it has lasted so long: at a start many things are not known for a moment.
+const LASTS: Span = Span::from_secs(10);
+/// What is so of one subject is not told anew more often.
+const ANEW_EVERY: Span = Span::from_mins(1);
+/// Subjects of which it is remembered what was told; the longest ago are forgotten.
+const REMEMBERED_MAX: usize = 4096;
+
+/// Tells events.
+#[derive(Clone, Debug, Default)]
+pub struct Herald {
+    told: BTreeMap<(Regarding, Topic), Told>,
+    /// What has to last before it is told.
+    rising: BTreeMap<(Regarding, Topic), Rising>,
+    waiting: VecDeque<Event>,
+    /// So many may be told at once again then.
+    full_at: Time,
+    dropped: u64,
+}
+
+/// What is told of an object: each topic on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Topic {
+    /// Something happened.
+    Happened(EventReason),
+    /// A condition of a document.
+    Condition(ConditionType),
+    /// What a pod waits for.
+    Wait,
+    /// The plan that waits for an approval.
+    Plan,
+}
+
+#[derive(Clone, Debug)]
+struct Rising {
+    what: String,
+    since: Time,
+    seen: Time,
+}
+
+#[derive(Clone, Debug)]
+struct Told {
+    what: String,
+    /// Of a condition: whether it is so.
+    status: Option<ConditionStatus>,
+    at: Time,
+}
+
+impl Herald {
+    /// These things happened.
+    pub fn happened(&mut self, now: Time, events: impl IntoIterator<Item = Event>) {
+        for event in events {
+            let topic = (event.regarding.clone(), Topic::Happened(event.reason));
+            let what = event.decision.as_deref().unwrap_or(&event.note).to_owned();
+            let is_told =
+                self.told.get(&topic).is_some_and(|told| told.what == what && now < told.at + QUIET);
+            if !is_told {
+                self.tell(topic, Told { what, status: None, at: now }, event);
+            }
+        }
+    }
+
+    /// This is so of a document, of which this stands in the API.
+    pub fn document(&mut self, now: Time, reference: &DocumentRef, stands: &DocumentStatus, said: &Said) {
+        let Some(regarding) = Regarding::document(reference) else { return };
+        for condition in said.conditions.iter().filter(|condition| !is_passing(condition)) {
+            let (kind, code, words) = (condition.kind(), condition.code(), condition.to_string());
+            let stood = stands.conditions.iter().find(|own| &*own.kind == kind.name());
+            let stood = stood.map(|own| (identity(kind, &own.reason, &own.message), own.status));
+            let topic = (regarding.clone(), Topic::Condition(kind));
+            let told = self.told.get(&topic).map(|told| (told.what.clone(), told.status));
+            let before = told.or(stood.map(|(what, status)| (what, Some(status))));
+            let what = identity(kind, &code, &words);
+            if before.as_ref().is_some_and(|(before, _)| *before == what) {
+                continue;
+            }
+            let was = before.and_then(|(_, status)| status);
+            let event = EventReason::of(condition, was)
+                .map(|reason| Event::new(reason, regarding.clone(), &words, None::<Name>));
+            self.becomes(now, topic, Told { what, status: Some(condition.status()), at: now }, event);
+        }
+        self.proposal(now, regarding, stands, said);
+    }
+
+    /// A plan that waits for an approval.
+    fn proposal(&mut self, now: Time, regarding: Regarding, stands: &DocumentStatus, said: &Said) {
+        let proposed = said.plan.as_ref().filter(|plan| plan.state == PlanState::Proposed);
+        let Some(plan) = proposed else { return };
+        let (topic, what) = ((regarding.clone(), Topic::Plan), plan.id.to_string());
+        let told = self.told.get(&topic).map(|told| told.what.clone());
+        let stood = stands.plan.as_ref().map(|plan| plan.id.to_string());
+        if told.or(stood).as_ref() != Some(&what) {
+            let words = format!("{}; `ballast approve {what}` carries it out", plan.summary);
+            let event = Event::new(EventReason::PlanProposed, regarding, &words, Some(plan.id));
+            self.becomes(now, topic, Told { what, status: None, at: now }, Some(event));
+        }
+    }
+
+    /// This is what pods wait for.
+    pub fn pods(&mut self, now: Time, events: Vec<Event>) {
+        for event in events {
+            let topic = (event.regarding.clone(), Topic::Wait);
+            let what = event.reason.to_string();
+            if self.told.get(&topic).is_none_or(|told| told.what != what) {
+                self.becomes(now, topic, Told { what, status: None, at: now }, Some(event));
+            }
+        }
+    }
+
+    /// Something has become so. What changes to and fro is told at the pace of who reads.
+    fn becomes(&mut self, now: Time, topic: (Regarding, Topic), told: Told, event: Option<Event>) {
+        if self.told.get(&topic).is_some_and(|last| now < last.at + ANEW_EVERY) {
+            return;
+        }
+        if event.as_ref().is_some_and(|event| event.reason.must_last()) {
+            let what = &told.what;
+            let begins = Rising { what: what.clone(), since: now, seen: now };
+            let rising = self.rising.entry(topic.clone()).or_insert_with(|| begins.clone());
+            match rising.what == *what {
+                true => rising.seen = now,
+                false => *rising = begins,
+            }
+            if now < rising.since + LASTS {
+                return;
+            }
+        }
+        match event {
+            Some(event) => self.tell(topic, told, event),
+            None => self.remember(topic, Told { at: now - ANEW_EVERY, ..told }),
+        }
+    }
+
+    fn tell(&mut self, topic: (Regarding, Topic), told: Told, event: Event) {
+        if self.waiting.len() >= WAITING_MAX {
+            self.dropped += 1;
+            return;
+        }
+        self.waiting.push_back(event);
+        self.remember(topic, told);
+    }
+
+    fn remember(&mut self, topic: (Regarding, Topic), told: Told) {
+        self.told.insert(topic, told);
+        if self.told.len() > REMEMBERED_MAX {
+            let oldest = self.told.iter().min_by_key(|(_, told)| told.at).map(|(topic, _)| topic.clone());
+            oldest.and_then(|oldest| self.told.remove(&oldest));
+        }
+    }
+
+    /// All that is so was told: what is so no longer need not last.
+    pub fn is_told(&mut self, now: Time) {
+        self.rising.retain(|_, rising| rising.seen == now && now < rising.since + LASTS);
+    }
+
+    /// Whether something may have lasted long enough: it is time to tell what is so.
+    pub fn is_due(&self, now: Time) -> bool {
+        self.rising.values().any(|rising| rising.since + LASTS <= now)
+    }
+
+    /// The event that is to be told now, if any is.
+    pub fn next(&mut self, now: Time) -> Option<Event> {
+        if self.full_at - PER_EVENT.times(AT_ONCE - 1) > now {
+            return None;
+        }
+        let event = self.waiting.pop_front()?;
+        self.full_at = self.full_at.max(now) + PER_EVENT;
+        Some(event)
+    }
+
+    /// How many were dropped since this was last asked.
+    pub fn take_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.dropped)
+    }
+}
+
+/// What makes a condition another one. Numbers in its words do not; what a person wrote does.
+fn identity(kind: ConditionType, code: &str, words: &str) -> String {
+    match kind == ConditionType::Paused || code == "Invalid" {
+        true => format!("{code}: {words}"),
+        false => code.to_owned(),
+    }
+}
+
+/// Whether it is so at every start, and says nothing of what was before.
+fn is_passing(condition: &ConditionReason) -> bool {
+    matches!(
+        condition,
+        ConditionReason::NotSynced { .. }
+            | ConditionReason::SourceUnknown { why: SourceTrouble::NotSynced, .. }
+    )
+}

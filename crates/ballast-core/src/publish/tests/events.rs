@@ -1,0 +1,236 @@
+//! What is told as an event, how often, and what never is.
+
+use super::{a_cluster, fault, published, stand};
+use crate::engine::Engine;
+use crate::fixtures::{Cluster, noon};
+use crate::kube::Name;
+use crate::policy::{Mode, Pause};
+use crate::publish::{
+    DocumentRef, DocumentStatus, Event, EventReason, Herald, Published, Regarding, RegardingKind,
+};
+use crate::units::{Span, Time};
+
+fn node(name: &str) -> Regarding {
+    let (namespace, name, uid) = (Name::default(), name.into(), format!("uid-{name}").into());
+    Regarding { kind: RegardingKind::Node, namespace, name, uid }
+}
+
+/// Everything that may be told by a time.
+fn told(herald: &mut Herald, now: Time) -> Vec<Event> {
+    std::iter::from_fn(|| herald.next(now)).collect()
+}
+
+fn reasons(events: &[Event]) -> Vec<EventReason> {
+    events.iter().map(|event| event.reason).collect()
+}
+
+/// Tells a herald what is so, as if what was said before stood in the API.
+fn hear(herald: &mut Herald, now: Time, before: &Published, said: &Published) -> Vec<EventReason> {
+    let nothing = DocumentStatus::default();
+    for (reference, own) in &said.documents {
+        let stands = before.documents.get(reference).map(stand);
+        herald.document(now, reference, stands.as_ref().unwrap_or(&nothing), own);
+    }
+    reasons(&told(herald, now))
+}
+
+#[test]
+fn the_catalogue_has_every_reason_once_and_at_its_place() {
+    for (at, row) in EventReason::CATALOGUE.iter().enumerate() {
+        assert_eq!((row.reason as usize, row.reason.row().reason), (at, row.reason));
+        assert!(!row.on.is_empty() && row.about.ends_with('.') && !row.action.is_empty(), "{row:?}");
+    }
+}
+
+#[test]
+fn a_pause_is_told_when_it_begins_and_when_it_ends_whoever_leads() {
+    let mut cluster = a_cluster();
+    let before = published(&cluster);
+    let mut herald = Herald::default();
+    assert_eq!(hear(&mut herald, noon(), &Published::default(), &before), []);
+    cluster.policy.pause = Pause { up: true, reason: Some("moving house".into()), ..Pause::default() };
+    let paused = published(&cluster);
+    // The policy and its pool; and nothing more while it is so, whether or not the status was written meanwhile.
+    assert_eq!(hear(&mut herald, noon(), &before, &paused), [EventReason::Paused; 2]);
+    for minutes in 1..100 {
+        assert_eq!(hear(&mut herald, noon() + Span::from_mins(minutes), &before, &paused), []);
+        assert_eq!(hear(&mut herald, noon() + Span::from_mins(minutes), &paused, &paused), []);
+    }
+    // Who leads next knows from what stands there what was told.
+    let mut next = Herald::default();
+    assert_eq!(hear(&mut next, noon(), &paused, &paused), []);
+    assert_eq!(hear(&mut next, noon(), &paused, &before), [EventReason::Resumed; 2]);
+    cluster.policy.pause.reason = Some("still moving".into());
+    let other = published(&cluster);
+    assert_eq!(hear(&mut herald, noon() + Span::from_mins(100), &paused, &other), [EventReason::Paused; 2]);
+}
+
+#[test]
+fn what_changes_to_and_fro_is_told_once_a_minute() {
+    let mut cluster = a_cluster();
+    let calm = published(&cluster);
+    cluster.policy.pause.down = true;
+    let paused = published(&cluster);
+    let (mut herald, mut told) = (Herald::default(), 0);
+    for second in 0..600 {
+        let said = if second % 2 == 0 { &paused } else { &calm };
+        told += hear(&mut herald, noon() + Span::from_secs(second), &calm, said).len();
+    }
+    assert_eq!(told, 20, "ten minutes, two documents");
+}
+
+#[test]
+fn pods_that_wait_are_told_what_comes_or_why_nothing_does_once() {
+    let mut cluster = a_cluster();
+    for at in 0..30 {
+        cluster.pending(&format!("job-{at:02}"), &[("cpu", "3")]);
+    }
+    cluster.pending("huge-1", &[("cpu", "300")]);
+    let mut engine = Engine::new(None).unwrap();
+    let _ = engine.tick(cluster.now, cluster.observations());
+    let mut herald = Herald::default();
+    herald.pods(noon(), engine.pods_told());
+    let mut first = told(&mut herald, noon());
+    assert!(!reasons(&first).contains(&EventReason::NoNodeFits), "it may pass");
+    herald.is_told(noon());
+    let later = noon() + Span::from_secs(10);
+    assert!(!herald.is_due(noon() + Span::from_secs(9)) && herald.is_due(later));
+    herald.pods(later, engine.pods_told());
+    herald.is_told(later);
+    assert!(!herald.is_due(later));
+    first.extend(told(&mut herald, later));
+    let coming: Vec<&Event> = first.iter().filter(|event| event.reason == EventReason::NodeComing).collect();
+    // Four nodes are under the maximum: those that get none are told so.
+    assert!(coming.len() <= 10, "{coming:?}");
+    let no_fit: Vec<&Event> = first.iter().filter(|event| event.reason == EventReason::NoNodeFits).collect();
+    assert!(no_fit.iter().any(|event| &*event.regarding.name == "huge-1"), "{first:?}");
+    assert!(no_fit[0].note.starts_with("no pool can serve it now; cpu: "), "{}", no_fit[0].note);
+    herald.pods(noon() + Span::from_mins(60), engine.pods_told());
+    assert_eq!(told(&mut herald, noon() + Span::from_mins(60)), []);
+}
+
+#[test]
+fn what_passes_by_itself_is_not_told() {
+    let mut cluster = a_cluster();
+    cluster.pending("huge-1", &[("cpu", "300")]);
+    let mut engine = Engine::new(None).unwrap();
+    let _ = engine.tick(cluster.now, cluster.observations());
+    let mut herald = Herald::default();
+    for at in 0..60 {
+        // Now and then it is served for a moment.
+        let now = noon() + Span::from_secs(at);
+        if at % 9 != 8 {
+            herald.pods(now, engine.pods_told());
+        }
+        herald.is_told(now);
+    }
+    assert_eq!(told(&mut herald, noon() + Span::from_secs(60)), []);
+}
+
+#[test]
+fn a_pod_for_which_a_node_comes_is_told_by_the_decision_that_makes_it_come() {
+    let mut cluster = a_cluster();
+    cluster.pending("job-1", &[("cpu", "3")]);
+    let mut engine = Engine::new(None).unwrap();
+    let outcome = engine.tick(cluster.now, cluster.observations());
+    let [launching] = &engine.events(&outcome)[..] else { panic!("one launch") };
+    let [coming] = &engine.pods_told()[..] else { panic!("one pod") };
+    assert_eq!((coming.reason, &*coming.regarding.uid), (EventReason::NodeComing, "uid-job-1"));
+    assert_eq!((launching.reason, &launching.decision), (EventReason::Launching, &coming.decision));
+    // Who only recommends makes none come.
+    cluster.policy.mode = Mode::Recommend;
+    let mut engine = Engine::new(None).unwrap();
+    let _ = engine.tick(cluster.now, cluster.observations());
+    assert_eq!(engine.pods_told(), []);
+}
+
+#[test]
+fn a_proposal_is_told_once_by_its_id() {
+    let mut cluster = a_cluster();
+    cluster.policy.mode = Mode::Recommend;
+    let calm = published(&cluster);
+    cluster.pending("job-1", &[("cpu", "3")]);
+    let proposed = published(&cluster);
+    let mut herald = Herald::default();
+    assert_eq!(hear(&mut herald, noon(), &calm, &proposed), [EventReason::PlanProposed]);
+    assert_eq!(hear(&mut herald, noon() + Span::from_mins(9), &calm, &proposed), []);
+    assert_eq!(hear(&mut Herald::default(), noon(), &proposed, &proposed), []);
+}
+
+#[test]
+fn a_storm_is_told_one_a_second_and_what_is_too_much_is_counted() {
+    let mut herald = Herald::default();
+    let events = (0..1000)
+        .map(|at| Event::new(EventReason::Draining, node(&format!("n{at}")), "cordoned", None::<Name>));
+    herald.happened(noon(), events);
+    assert_eq!(told(&mut herald, noon()).len(), 20);
+    let mut later = 0;
+    for second in 1..=60 {
+        later += told(&mut herald, noon() + Span::from_secs(second)).len();
+    }
+    assert_eq!((later, herald.take_dropped(), herald.take_dropped()), (60, 1000 - 256, 0));
+}
+
+#[test]
+fn what_happens_again_and_again_for_one_decision_is_told_once_in_a_while() {
+    let mut herald = Herald::default();
+    let blocked = |decision: &str| {
+        let words = format!("pod {} may not leave", decision.len());
+        Event::new(EventReason::DrainBlocked, node("n1"), &words, Some(decision.to_owned()))
+    };
+    for second in 0..60 {
+        herald.happened(noon() + Span::from_secs(second), [blocked("a/a1")]);
+    }
+    herald.happened(noon(), [blocked("b/a1")]);
+    assert_eq!(told(&mut herald, noon() + Span::from_mins(2)).len(), 2);
+}
+
+#[test]
+fn no_secret_and_no_control_character_is_told_and_a_note_is_bounded() {
+    let wild = "bad\u{1b}[31m\nline; token=hunter2";
+    let event = Event::new(EventReason::Draining, node("n1"), wild, Some("d/a1".to_owned()));
+    assert_eq!(event.note, "bad\\u{1b}[31m\\nline; … (decision d/a1)");
+    let long = Event::new(EventReason::Draining, node("n1"), &"ä".repeat(2000), Some("d/a1".to_owned()));
+    assert!(long.note.len() <= 1000 && long.note.ends_with("… (decision d/a1)"), "{}", long.note.len());
+}
+
+#[test]
+fn an_invalid_document_is_told_with_what_is_wrong() {
+    let said = published(&a_cluster());
+    let (mut herald, nothing) = (Herald::default(), DocumentStatus::default());
+    let (reference, own): (&DocumentRef, _) = said.documents.iter().next().expect("a document");
+    herald.document(noon(), reference, &nothing, &own.clone().with_fault(&fault(true)));
+    let first = told(&mut herald, noon());
+    assert_eq!(reasons(&first), [EventReason::DocumentInvalid]);
+    assert!(first[0].note.contains(&fault(true).problem), "{}", first[0].note);
+    herald.document(noon() + Span::from_mins(2), reference, &nothing, own);
+    assert_eq!(reasons(&told(&mut herald, noon() + Span::from_mins(2))), [EventReason::Ready]);
+}
+
+/// Nothing that lasts is told again: a world at rest, whatever it is like, falls silent.
+#[test]
+fn at_rest_nothing_is_told() {
+    let worlds: [fn(&mut Cluster); 4] = [
+        |_| {},
+        |cluster| cluster.policy.limits.nodes = None,
+        |cluster| cluster.pools.get_mut("cpu").unwrap().max = 1,
+        |cluster| cluster.policy.mode = Mode::Recommend,
+    ];
+    for change in worlds {
+        let mut cluster = a_cluster();
+        cluster.pending("job-1", &[("cpu", "300")]);
+        change(&mut cluster);
+        let mut engine = Engine::new(None).unwrap();
+        let mut herald = Herald::default();
+        let mut told = 0;
+        for minute in 0..120 {
+            cluster.now = noon() + Span::from_mins(minute);
+            let outcome = engine.tick(cluster.now, cluster.observations());
+            herald.happened(cluster.now, engine.events(&outcome));
+            herald.pods(cluster.now, engine.pods_told());
+            let said = engine.published(cluster.now);
+            told += hear(&mut herald, cluster.now, &Published::default(), &said).len();
+            assert!(told <= 2, "minute {minute}: {told}");
+        }
+    }
+}
