@@ -29,7 +29,7 @@ fn land(_: &Path, text: String) -> datatest_stable::Result<()> {
                 .breaches
                 .iter()
                 .take(3)
-                .filter(|_| expects_none(&scenario))
+                .filter(|_| !expects_some(&scenario))
                 .map(|breach| format!("seed {seed}: {} {} {}", breach.at, breach.promise, breach.message)),
         );
     }
@@ -54,8 +54,10 @@ fn passes_without_us(mut scenario: Scenario) -> Option<String> {
     missed.is_empty().then(|| "it passes with nobody deciding anything".to_owned())
 }
 
-fn expects_none(scenario: &Scenario) -> bool {
-    scenario.spec.expect.get("brokenPromises") == Some(&[Amount::plain(0.0); 2])
+/// Whether it is about promises that a controller of somebody else breaks.
+fn expects_some(scenario: &Scenario) -> bool {
+    let expected = scenario.spec.expect.get("brokenPromises");
+    expected.is_some_and(|range| *range != [Amount::plain(0.0); 2])
 }
 
 datatest_stable::harness! {

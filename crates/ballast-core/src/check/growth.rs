@@ -155,7 +155,7 @@ pub(super) fn sizes(snapshot: &Snapshot, memory: &Memory) -> Vec<u32> {
 /// Nodes that are up and bear the identity of another's machine: one was renamed, and its former self was not deleted yet.
 fn machines_with_two_nodes(snapshot: &Snapshot) -> Vec<&NodeEntry> {
     // Where every node has an identity of its own, which is nearly always, there is none to look for.
-    if snapshot.node_ids.len() == snapshot.order.len() {
+    if snapshot.shared_ids.is_empty() {
         return Vec::new();
     }
     let mut seen: FxHashSet<(Option<u32>, &str)> = FxHashSet::default();

@@ -75,6 +75,13 @@ fn untouched(
             format!("{} runs the control plane or Ballast itself", node.name),
         ));
     }
+    if snapshot.has_twin(node) {
+        notes.push(fatal(
+            1,
+            subject(action),
+            format!("another node stands for the machine of {}", node.name),
+        ));
+    }
     if is_kept(node) {
         notes.push(fatal(1, subject(action), format!("{} is annotated to be kept", node.name)));
     }

@@ -80,11 +80,31 @@ impl Across {
         }
     }
 
+    /// Two nodes that stand for one machine: one of them is of the past, and neither is removed.
+    fn nodes_of_one_machine(&mut self, documents: &Documents) {
+        let mut first: FxHashMap<Name, (Name, Spot)> = FxHashMap::default();
+        for (placed, spot) in documents.objects.iter().zip(self.objects.clone()) {
+            let Object::Node(node) = &placed.value else { continue };
+            let id = &node.spec.provider_id;
+            let (other, other_spot) =
+                first.entry(id.clone()).or_insert_with(|| (node.metadata.name.clone(), spot)).clone();
+            if id.is_empty() || other_spot == spot {
+                continue;
+            }
+            let path = Path::default().key("spec").key("providerID");
+            let message = format!("the node `{other}` stands for the same machine, so neither is removed");
+            self.clash(spot, Some(other_spot), |found| {
+                found.doubt(path, message).help("delete the object that is of the past");
+            });
+        }
+    }
+
     /// Everything that is wrong between documents.
     pub(super) fn check(mut self, documents: &Documents) -> Vec<Clash> {
         let policies = self.policies(documents);
         self.gpu_limits(documents);
         self.pools(documents, policies);
+        self.nodes_of_one_machine(documents);
         self.targets(documents);
         self.owner_circles();
         let clashes = self.found.into_iter();

@@ -90,6 +90,7 @@ impl<'f> Loader<'f> {
             match json_outer(text, &mut reader) {
                 Ok(Outer::Document(node)) => self.tree(node, Path::default()),
                 Ok(Outer::Items(list, items)) => {
+                    self.ends(&list);
                     self.json_items(text, &Path::default().key("items"), Some(&list), &items)
                 }
                 Ok(Outer::List(items)) => self.json_items(text, &Path::default(), None, &items),
@@ -165,6 +166,7 @@ impl<'f> Loader<'f> {
         }
         let is_list = node.get("kind").and_then(Node::text).is_some_and(|kind| kind.ends_with("List"));
         if is_list && let Some(items) = take_items(&mut node) {
+            self.ends(&node);
             let base = base.key("items");
             for (index, item) in items.into_iter().enumerate() {
                 self.item(item, base.index(index), Some(&node));
@@ -172,6 +174,17 @@ impl<'f> Loader<'f> {
             return;
         }
         self.item(node, base, None);
+    }
+
+    /// Complains of a list that says itself that it goes on elsewhere: what it lacks would count as not there.
+    fn ends(&mut self, list: &Node<'f>) {
+        let next = list.get("metadata").and_then(|metadata| metadata.get("continue"));
+        let Some(next) = next.filter(|next| next.text().is_some_and(|text| !text.is_empty())) else { return };
+        let path = Path::default().key("metadata").key("continue");
+        let message = "the list goes on: this is a part of it".to_owned();
+        let mut problem = Problem::new(self.source(), next.at, path, ProblemCode::Contradiction, message);
+        problem.suggestion = Some("write it as a whole: `kubectl get`, or the API without `limit`".into());
+        self.complain(problem);
     }
 
     /// Takes one document; an item of a typed list may leave its kind to the list.

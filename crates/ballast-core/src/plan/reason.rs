@@ -497,6 +497,8 @@ pub enum UnsafeToRemove {
     BeingRemoved,
     /// Its instance is not known.
     InstanceUnknown,
+    /// Another Node object stands for the same machine.
+    SharedMachine,
     /// Someone else cordoned it.
     CordonedByOther,
 }

@@ -227,6 +227,11 @@ impl Words for UnsafeToRemove {
             Self::InstanceUnknown => {
                 "its instance is not known at the provider, so it is left alone".to_owned()
             }
+            Self::SharedMachine => {
+                "another Node object has its providerID, so it may be work of this machine that would go; delete \
+                 the object that is of the past"
+                    .to_owned()
+            }
             Self::CordonedByOther => "somebody else cordoned it, so it is theirs".to_owned(),
         }
     }

@@ -80,6 +80,8 @@ pub struct Snapshot {
     pub(crate) node_slots: FxHashMap<Name, u32>,
     /// Slots by the provider's identity of the node's instance.
     pub(crate) node_ids: FxHashMap<Name, u32>,
+    /// Identities that more than one node bears: which of them is the machine, nobody can tell.
+    pub(crate) shared_ids: BTreeSet<Name>,
     /// Slots of the nodes that are there, in order of their names.
     pub(crate) order: Vec<u32>,
     /// Place of each slot in `order`.
@@ -201,6 +203,11 @@ impl Snapshot {
     pub fn node_with_id(&self, id: &str) -> Option<&NodeEntry> {
         let entry = &self.nodes[*self.node_ids.get(id)? as usize];
         (entry.provider_id() == id).then_some(entry)
+    }
+
+    /// Whether another node stands for the same machine.
+    pub fn has_twin(&self, node: &NodeEntry) -> bool {
+        self.shared_ids.contains(node.provider_id())
     }
 
     /// The place of a slot in the order of names; [`NONE`] where the node is not there.

@@ -154,9 +154,14 @@ impl Store {
         }
         snapshot.index = NodeIndex::build(order.iter().map(|&slot| snapshot.nodes[slot as usize].room()));
         snapshot.nodes.iter_mut().for_each(|node| node.stirred = false);
-        let id_of =
-            |&slot: &u32| Some((snapshot.nodes[slot as usize].node.as_ref()?.spec.provider_id.clone(), slot));
-        snapshot.node_ids = order.iter().filter_map(id_of).filter(|(id, _)| !id.is_empty()).collect();
+        snapshot.node_ids.clear();
+        snapshot.shared_ids.clear();
+        for &slot in &order {
+            let id = snapshot.nodes[slot as usize].provider_id();
+            if !id.is_empty() && snapshot.node_ids.insert(id.into(), slot).is_some() {
+                snapshot.shared_ids.insert(id.into());
+            }
+        }
         snapshot.order = order;
         snapshot.fleet.renew();
         (0..snapshot.pools.len()).for_each(|pool| snapshot.sort_instances(pool));

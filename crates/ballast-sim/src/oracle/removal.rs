@@ -257,8 +257,13 @@ fn allowed(budget: &RemovalBudget, nodes: u64) -> u64 {
 fn staying(world: &World, watch: &Watch, pool: u32) -> u64 {
     let stays = |&&machine: &&u32| {
         let machine = &world.machines[machine as usize];
-        let is_leaving = machine.node.as_ref().is_some_and(|node| node.cordoned && !node.mark.is_empty());
-        matches!(machine.power, Power::Starting | Power::Running) && !is_leaving
+        let is_marked = machine.node.as_ref().is_some_and(|node| node.cordoned && !node.mark.is_empty());
+        match machine.power {
+            // The node of one that was stopped keeps our mark until it is back.
+            Power::Starting => true,
+            Power::Running => !is_marked,
+            _ => false,
+        }
     };
     let there = world.pools[pool as usize].machines.iter().filter(stays).count();
     there as u64 + unseen_losses(world, watch, pool) as u64

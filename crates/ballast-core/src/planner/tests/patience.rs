@@ -119,6 +119,23 @@ fn a_node_whose_instance_nobody_lists_stays() {
     assert_eq!(kept(&checked(&mut cluster), "n1"), Some(UnsafeToRemove::InstanceUnknown));
 }
 
+/// A machine came back under another name, and its former self was never deleted: which of the two it is, nobody can tell.
+#[test]
+fn a_machine_that_two_nodes_stand_for_is_not_stopped() {
+    let mut cluster = idle_nodes(3, |_| {});
+    cluster.running("web-1", "n1", &[("cpu", "4")]);
+    let machine = cluster.nodes["n1"].spec.provider_id.clone();
+    cluster.nodes.get_mut("n2").unwrap().spec.provider_id = machine;
+    cluster.instances.retain(|_, instance| &*instance.name != "n2");
+    let plan = checked(&mut cluster);
+    assert_eq!(kept(&plan, "n2"), Some(UnsafeToRemove::SharedMachine));
+    assert_eq!(kinds(&plan), [(ActionKind::StopInstance, "n0".to_owned())], "the others go all the same");
+    // Once the former self is deleted, and the machine idle, it goes as any other.
+    cluster.nodes.remove("n2");
+    cluster.pods.clear();
+    assert_eq!(kept(&checked(&mut cluster), "n1"), None);
+}
+
 #[test]
 fn local_data_keeps_a_node_unless_its_pool_lets_it_go() {
     for (rule, stays) in [(LocalStorage::Block, true), (LocalStorage::Evict, false)] {

@@ -207,7 +207,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
     fn weigh(&mut self, slot: u32, node: &NodeEntry, pool: usize) -> Result<(), UnsafeToRemove> {
         let entry = &self.snapshot.pools[pool];
         let machine = self.snapshot.machine_of(node);
-        if let Some(reason) = never(node, machine, entry, self.memory, self.now) {
+        if let Some(reason) = never(self.snapshot, node, machine, entry, self.memory, self.now) {
             return Err(reason);
         }
         if self.held_pools[pool] {
@@ -350,11 +350,12 @@ pub(crate) fn must_stay(
             && displaces.contains(&pod.uid)
             && pod_block(&class.traits, class.gang.is_some(), covered, &pool.spec.scale_down).is_some()
     };
-    forbidden(node, pool, now).is_some() || node.pods.iter().any(blocks)
+    forbidden(snapshot, node, pool, now).is_some() || node.pods.iter().any(blocks)
 }
 
 /// What keeps a node whatever happens elsewhere.
 fn never(
+    snapshot: &Snapshot,
     node: &NodeEntry,
     machine: &Name,
     pool: &PoolEntry,
@@ -367,7 +368,7 @@ fn never(
     if leaves || node.state == BaseState::CordonedByUs {
         return Some(UnsafeToRemove::BeingRemoved);
     }
-    if let Some(reason) = forbidden(node, pool, now) {
+    if let Some(reason) = forbidden(snapshot, node, pool, now) {
         return Some(reason);
     }
     if !pool.instances.contains_key(&object.spec.provider_id) {
@@ -380,8 +381,12 @@ fn never(
 }
 
 /// What somebody has said that keeps a node.
-fn forbidden(node: &NodeEntry, pool: &PoolEntry, now: Time) -> Option<UnsafeToRemove> {
+fn forbidden(snapshot: &Snapshot, node: &NodeEntry, pool: &PoolEntry, now: Time) -> Option<UnsafeToRemove> {
     let object = node.node.as_ref()?;
+    // Of the two objects one is of the past, and it may be this one; the work is on the other.
+    if snapshot.has_twin(node) {
+        return Some(UnsafeToRemove::SharedMachine);
+    }
     if CONTROL_PLANE.iter().any(|label| object.metadata.labels.contains_key(*label)) {
         return Some(UnsafeToRemove::ControlPlane);
     }
