@@ -292,6 +292,24 @@ async fn stop(
     })
 }
 
+/// The namespace that Ballast lives in with the three objects that it only writes into, as the chart makes them.
+pub const HOME: &str = "apiVersion: v1
+kind: Namespace
+metadata: {name: ballast}
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: ballast, namespace: ballast}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: ballast-ledger, namespace: ballast}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: ballast-history, namespace: ballast}
+";
+
 /// A policy, and a pool of machines of the cloud at an address, with four cores each, that go when they have been idle for a moment.
 pub fn policies(mode: &str, cloud: &str) -> String {
     format!(

@@ -4,14 +4,13 @@
 use futures::future::join_all;
 use jiff::Timestamp;
 use kube::Client;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use ballast_core::observation::{ErrorClass, SourceError};
 use ballast_core::policy::Mode;
 
-use crate::kubernetes::access::{ACCESS, Access, Scope, Verb};
 use crate::kubernetes::crd::{KINDS, Kind};
-use crate::kubernetes::{Connection, plain};
+use crate::kubernetes::{Connection, Right, plain};
 use crate::look::{Look, look};
 
 /// Everything that checks read.
@@ -48,12 +47,8 @@ pub struct Rights {
 /// A right that is missing.
 #[derive(Debug)]
 pub struct Missing {
-    /// For what.
-    pub access: &'static Access,
-    /// Which verb.
-    pub verb: Verb,
-    /// Which resource.
-    pub resource: &'static str,
+    /// Which.
+    pub right: Right,
     /// Why that could not be told, if it could not.
     pub error: Option<SourceError>,
 }
@@ -97,16 +92,13 @@ async fn ahead(client: &Client) -> Option<i64> {
 /// Asks for each right of a mode, of the service account where the asker may ask for others.
 async fn rights(client: &Client, namespace: &str, mode: Mode) -> Rights {
     let account = format!("system:serviceaccount:{namespace}:ballast");
-    let wanted: Vec<(&'static Access, Verb, &'static str)> = ACCESS
-        .iter()
-        .filter(|access| access.from <= mode)
-        .flat_map(|access| access.verbs.iter().map(move |verb| (access, *verb)))
-        .flat_map(|(access, verb)| access.resources.iter().map(move |resource| (access, verb, *resource)))
-        .collect();
     let ask = async |whose: Option<&str>| {
-        let review =
-            async |(access, verb, resource)| review(client, namespace, whose, access, verb, resource).await;
-        join_all(wanted.iter().copied().map(review)).await.into_iter().flatten().collect::<Vec<_>>()
+        let review = async |right: Right| match right.is_had(client, namespace, whose).await {
+            Ok(true) => None,
+            Ok(false) => Some(Missing { right, error: None }),
+            Err(error) => Some(Missing { right, error: Some(error) }),
+        };
+        join_all(Right::of_mode(mode).into_iter().map(review)).await.into_iter().flatten().collect::<Vec<_>>()
     };
     let missing = ask(Some(&account)).await;
     let is_refused =
@@ -115,37 +107,4 @@ async fn rights(client: &Client, namespace: &str, mode: Mode) -> Rights {
         return Rights { whose: "you".to_owned(), mode, missing: ask(None).await };
     }
     Rights { whose: account, mode, missing }
-}
-
-async fn review(
-    client: &Client,
-    own: &str,
-    whose: Option<&str>,
-    access: &'static Access,
-    verb: Verb,
-    resource: &'static str,
-) -> Option<Missing> {
-    let (plural, sub) = resource.split_once('/').unwrap_or((resource, ""));
-    let namespace = if access.scope == Scope::Own { own } else { "" };
-    let mut spec = json!({"resourceAttributes": {
-        "group": access.group, "resource": plural, "subresource": sub, "verb": verb.word(),
-        "namespace": namespace, "name": access.names.first().unwrap_or(&""),
-    }});
-    let kind = match whose {
-        Some(account) => {
-            spec["user"] = json!(account);
-            let of_own = format!("system:serviceaccounts:{own}");
-            spec["groups"] = json!(["system:serviceaccounts", of_own, "system:authenticated"]);
-            "SubjectAccessReview"
-        }
-        None => "SelfSubjectAccessReview",
-    };
-    let path = format!("/apis/authorization.k8s.io/v1/{}s", kind.to_lowercase());
-    let body = json!({"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec});
-    let error = match plain::post(client, &path, &body).await {
-        Ok(answer) if answer["status"]["allowed"] == true => return None,
-        Ok(_) => None,
-        Err(error) => Some(error),
-    };
-    Some(Missing { access, verb, resource, error })
 }

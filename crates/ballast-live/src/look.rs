@@ -31,7 +31,7 @@ pub async fn look(connection: &Connection, namespace: &str) -> Look {
     let kubernetes = Kubernetes::new(connection.client.clone(), namespace);
     let (mut observations, memory, leader) = tokio::join!(
         look_at_all(&connection.client, clock),
-        in_time(kubernetes.memory().read()),
+        in_time(async { nothing_where_none(kubernetes.memory().read().await) }),
         in_time(holder(&connection.client, namespace)),
     );
     observations.extend(instances(&observations, clock).await);
@@ -50,6 +50,14 @@ async fn instances(seen: &[Observation], clock: Clock) -> Vec<Observation> {
         Observation { source: Source::instances(&pool), taken_at, outcome }
     };
     join_all(providers.names().into_iter().map(look)).await
+}
+
+/// Before Ballast is installed there is nothing that it remembers.
+fn nothing_where_none(memory: Result<Stored, SourceError>) -> Result<Stored, SourceError> {
+    match memory {
+        Err(error) if error.class == ErrorClass::NotFound => Ok(Stored::default()),
+        memory => memory,
+    }
 }
 
 async fn in_time<T>(answer: impl Future<Output = Result<T, SourceError>>) -> Result<T, SourceError> {

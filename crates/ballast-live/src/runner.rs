@@ -215,8 +215,8 @@ impl<L: Listener> Runner<L> {
                 Ok(()) = self.leadership.changed() => self.lead_or_follow().await,
                 _ = &mut self.keeper => break Err(LeaseKeeperEnded),
                 () = sleep_until(self.rested_at), if !is_rested => {}
-                () = sleep_until(self.said_at + SAID_EVERY), if self.unsaid => self.say(),
-                Ok(()) = self.documents.changed() => drop(self.heed_approval()),
+                () = sleep_until(self.said_at + SAID_EVERY), if self.unsaid => self.say().await,
+                Ok(()) = self.documents.changed() => drop(self.heed_approval().await),
                 () = sleep_until(wake) => self.observe_nothing(),
                 () = sleep(TURN_EVERY) => {}
             }
@@ -318,9 +318,9 @@ impl<L: Listener> Runner<L> {
 
     /// Says what is so of each document, where this process is the one that writes. Not before an approval of what stands there
     /// was judged: else another plan could take its place, and nobody would say what became of it.
-    fn say(&mut self) {
+    async fn say(&mut self) {
         self.said_at = Instant::now();
-        if self.heed_approval() {
+        if self.heed_approval().await {
             return;
         }
         self.unsaid = false;
@@ -339,7 +339,7 @@ impl<L: Listener> Runner<L> {
 
     /// Carries out the plan that a person approved, once for each approval. Whether it has to wait until everything is seen that
     /// the plan depends on.
-    fn heed_approval(&mut self) -> bool {
+    async fn heed_approval(&mut self) -> bool {
         let now = self.clock.now();
         let Some((approval, plan)) = approved(&self.documents.borrow_and_update(), now) else { return false };
         let is_news = self.heeded.as_ref() != Some(&approval);
@@ -349,7 +349,9 @@ impl<L: Listener> Runner<L> {
         if !self.engine.sees(now, &plan) {
             return true;
         }
-        let judged = self.engine.approve(now, &plan);
+        let lacks = self.kubernetes.lacks(&plan).await;
+        let now = self.clock.now();
+        let judged = self.engine.approve(now, &plan, &lacks);
         self.events.judged(now, &self.engine, plan.id, &judged);
         match judged {
             Ok(()) => {

@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::stage::{Stage, ballast};
 
 /// The plan that the policy shows.
-fn plan(stage: &Stage) -> Result<Value> {
+pub(crate) fn plan(stage: &Stage) -> Result<Value> {
     let policy: Value = serde_json::from_str(&stage.cluster.get(&["cpol", "cluster", "-o", "json"])?)?;
     Ok(policy["status"]["plan"].clone())
 }
 
 /// Waits until a plan of so many actions of a kind is proposed.
-fn proposed(stage: &Stage, count: usize, kind: &str) -> Result<Value> {
+pub(crate) fn proposed(stage: &Stage, count: usize, kind: &str) -> Result<Value> {
     stage.cluster.wait("a plan to be proposed", |_| {
         let plan = plan(stage)?;
         let actions = plan["actions"].as_array().cloned().unwrap_or_default();
@@ -25,7 +25,7 @@ fn proposed(stage: &Stage, count: usize, kind: &str) -> Result<Value> {
     plan(stage)
 }
 
-fn approve(stage: &Stage, args: &[&str]) -> Result<Output> {
+pub(crate) fn approve(stage: &Stage, args: &[&str]) -> Result<Output> {
     let mut command = Command::new(ballast()?);
     command.arg("approve").args(args).arg("--kubeconfig").arg(stage.cluster.kubeconfig("admin"));
     command.output().context("cannot run ballast approve")

@@ -103,7 +103,7 @@ fn doctor_names_what_is_wrong(stage: &Stage) -> Result<()> {
     ensure!(says("Reach", "\"Ok\""), "{answer:#}");
     ensure!(says("Kinds", "\"Ok\""), "{answer:#}");
     // The service account has the role of Observe, the policy says Enforce.
-    ensure!(says("Permissions", "may not create leases") && says("Permissions", "\"Fail\""), "{answer:#}");
+    ensure!(says("Permissions", "may not update leases") && says("Permissions", "\"Fail\""), "{answer:#}");
     ensure!(says("Leader", "nobody leads"), "{answer:#}");
     ensure!(says("Pools", "\"Ok\"") && says("Sources", "\"Ok\""), "{answer:#}");
     ensure!(says("DisruptionBudgets", "default/never allows no pod to leave"), "{answer:#}");

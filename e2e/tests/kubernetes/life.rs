@@ -73,10 +73,11 @@ fn observe_and_recommend_change_nothing_but_what_is_ballasts_own() -> Result<()>
         stage.deployment("web", 1, "2")?;
         stage.cluster.wait("a plan", |_| Ok(ballast.log()?.contains("would=CreateInstance")))?;
         ensure!(stage.cloud.machines().asked.is_empty(), "{mode}: the cloud was asked for something");
-        let leases = stage.cluster.get(&["leases", "-n", "ballast", "-o", "name"])?;
-        ensure!(leases.is_empty() == (mode == "Observe"), "{mode}: leases are {leases:?}");
-        let memory = stage.cluster.get(&["configmaps", "-n", "ballast", "-o", "name"])?;
-        ensure!(!memory.contains("ballast-ledger"), "{mode}: a ledger was written");
+        let own = ["-n", "ballast", "-o", "jsonpath={.spec.holderIdentity}{.data}"];
+        let holder = stage.cluster.get(&[&["lease", "ballast"], &own[..]].concat())?;
+        ensure!(holder.is_empty() == (mode == "Observe"), "{mode}: the lease is held by {holder:?}");
+        let ledger = stage.cluster.get(&[&["configmap", "ballast-ledger"], &own[..]].concat())?;
+        ensure!(ledger.is_empty(), "{mode}: a ledger was written: {ledger}");
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use ballast_core::policy::Mode;
 use ballast_e2e::cluster::{Asked, Daemon};
 use ballast_live::kubernetes::access::{Rule, Scope, rules};
 
+use crate::approve::{approve, plan, proposed};
 use crate::stage::Stage;
 
 const ACCOUNT: &str = "system:serviceaccount:ballast:ballast";
@@ -105,7 +106,7 @@ fn observe_with_the_read_only_role_is_denied_nothing_and_writes_nothing() -> Res
 #[test]
 fn what_is_granted_is_what_is_asked_for() -> Result<()> {
     let stage = Stage::set()?;
-    // First in Recommend: it leads, and knows what was stored.
+    // First in Recommend: it leads, knows what was stored, and carries out what is approved.
     let ballast = run(&stage, Mode::Recommend)?;
     asks(&stage, "a leader", |asked| asked.verb == "update" && asked.to.resource() == "leases", &ballast)?;
     // A plan is proposed, and that is told.
@@ -119,6 +120,8 @@ fn what_is_granted_is_what_is_asked_for() -> Result<()> {
         asks(&stage, resource, |asked| asked.to.resource() == resource, &ballast)?;
     }
     sees(&stage, &ballast)?;
+    a_launch_is_approved_and_done(&stage, &ballast)?;
+    a_removal_is_approved_and_refused(&stage)?;
     is_exact(&stage, Mode::Recommend)?;
     drop(ballast);
     let ballast = run(&stage, Mode::Enforce)?;
@@ -134,4 +137,28 @@ fn what_is_granted_is_what_is_asked_for() -> Result<()> {
         &ballast,
     )?;
     is_exact(&stage, Mode::Enforce)
+}
+
+/// What Recommend may do suffices for an approved launch.
+fn a_launch_is_approved_and_done(stage: &Stage, ballast: &Daemon) -> Result<()> {
+    stage.deployment("web", 1, "2")?;
+    let id = proposed(stage, 1, "CreateInstance")?["id"].clone();
+    let told = approve(stage, &[id.as_str().unwrap_or_default(), "--wait", "100s"])?;
+    let said = String::from_utf8_lossy(&told.stdout).into_owned() + &String::from_utf8_lossy(&told.stderr);
+    ensure!(told.status.success() && said.ends_with("done\n"), "{said}{}", ballast.last_lines());
+    stage.settles("web", 1, 1, ballast)?;
+    let keeps = |asked: &Asked| asked.verb == "patch" && asked.to.name == "ballast-history";
+    asks(stage, "the history to be kept", keeps, ballast)
+}
+
+/// A removal takes more: that is said, and nothing is tried.
+fn a_removal_is_approved_and_refused(stage: &Stage) -> Result<()> {
+    stage.deployment("web", 0, "2")?;
+    let id = proposed(stage, 1, "StopInstance")?["id"].clone();
+    let told = approve(stage, &[id.as_str().unwrap_or_default(), "--wait", "100s"])?;
+    let said = String::from_utf8_lossy(&told.stderr).into_owned();
+    let why = "the plan is refused: Ballast may not patch nodes, create pods/eviction: give it the roles";
+    ensure!(!told.status.success() && said.contains(why), "{said}");
+    ensure!(stage.cloud.running() == 1 && stage.cordoned()?.is_empty(), "{:#}", plan(stage)?);
+    Ok(())
 }

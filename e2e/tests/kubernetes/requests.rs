@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use ballast_core::observation::ErrorClass;
 use ballast_core::procedure::{Reply, Request};
+use ballast_e2e::cloud;
 use ballast_e2e::cluster::{Cluster, Kwok};
 use ballast_live::kubernetes::{Kubernetes, Place};
 use tokio::runtime::Runtime;
@@ -31,7 +32,8 @@ impl Desk {
         let runtime = Runtime::new().context("cannot start a runtime")?;
         let place = Place { kubeconfig: Some(cluster.kubeconfig("admin")), context: None };
         let connection = runtime.block_on(place.connect())?;
-        let kubernetes = Kubernetes::new(connection.client, "default");
+        cluster.apply(cloud::HOME)?;
+        let kubernetes = Kubernetes::new(connection.client, "ballast");
         Ok(Self { cluster, _kwok: kwok, runtime, kubernetes })
     }
 
@@ -176,5 +178,15 @@ fn the_ledger_is_written_by_one_alone() -> Result<()> {
     assert_eq!(class(&desk.send(&write(3, "c"))), Some(ErrorClass::Conflict), "a version left out");
     assert_eq!(desk.send(&write(2, "d")), Reply::Done);
     assert_eq!(desk.send(&Request::ReadLedger), Reply::Ledger(Some("d".to_owned())));
+    // Nobody but the manifest makes it, not even one who may.
+    for name in ["ballast-ledger", "ballast-history"] {
+        ensure!(
+            desk.cluster.kubectl(&["delete", "configmap", "-n", "ballast", name])?.success,
+            "cannot delete {name}"
+        );
+    }
+    for request in [write(3, "e"), Request::ReadLedger, Request::WriteHistory { body: "h".into() }] {
+        assert_eq!(class(&desk.send(&request)), Some(ErrorClass::NotFound), "{request:?}");
+    }
     Ok(())
 }

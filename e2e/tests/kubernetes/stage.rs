@@ -36,7 +36,7 @@ impl Stage {
         let cluster = Cluster::start()?;
         let kwok = Kwok::start(&cluster)?;
         let cloud = Cloud::start(&cluster, "4")?;
-        cluster.kubectl(&["create", "namespace", "ballast"])?;
+        cluster.apply(cloud::HOME)?;
         Ok(Self { cluster, _kwok: kwok, cloud })
     }
 

@@ -47,6 +47,9 @@ pub enum Refusal {
         /// What is otherwise.
         how: &'static str,
     },
+    /// It takes rights that this process does not have.
+    #[error("Ballast may not {0}: give it the roles that carry this plan out")]
+    NotPermitted(String),
     /// It is held still by a person.
     #[error("{0} is paused")]
     Paused(Name),
@@ -59,17 +62,21 @@ pub enum Refusal {
 }
 
 impl Engine {
-    /// Carries a published plan out, as it was published.
+    /// Carries a published plan out, as it was published, unless this process `lacks` a right that it takes.
     ///
     /// # Errors
     ///
     /// Where it is not what it was when it was published, in any of its parts. Nothing of it is done then, and what is
     /// published says why.
-    pub fn approve(&mut self, now: Time, published: &PublishedPlan) -> Result<(), Refusal> {
+    pub fn approve(&mut self, now: Time, published: &PublishedPlan, lacks: &[Name]) -> Result<(), Refusal> {
         if let Some(recorder) = &mut self.recorder {
-            recorder.push(now, Body::Approved { plan: Box::new(published.clone()) });
+            let plan = Box::new(published.clone());
+            recorder.push(now, Body::Approved { plan, lacks: lacks.to_vec() });
         }
-        let begun = self.begin_approved(now, published);
+        let begun = match lacks {
+            [] => self.begin_approved(now, published),
+            lacks => Err(Refusal::NotPermitted(lacks.join(", "))),
+        };
         self.refused = begun.as_ref().err().map(|refusal| {
             let (id, made_at) = (published.id, published.made_at);
             RefusedPlan { id, made_at, why: format!("{refusal}; nothing of it was done") }

@@ -57,7 +57,7 @@ pub(super) struct Executor {
 pub(super) struct Permissions {
     /// Begin what the engine's own plans ask for.
     pub(super) begin: bool,
-    /// Send requests: also for what a person approved.
+    /// Send requests: for what a person approved, and to keep memory.
     pub(super) send: bool,
 }
 

@@ -283,11 +283,10 @@ impl Engine {
         plan
     }
 
-    /// What may be done under a policy. In `Recommend` only what was approved goes on, until its end is stored.
+    /// What may be done under a policy. In `Recommend` memory is kept, and only what was approved goes on.
     fn permissions(&self, policy: &ClusterPolicySpec) -> Permissions {
         let begin = self.leads && may_act(policy);
-        let is_owed = !self.executor.memory.ledger.approved.is_empty() || !self.executor.writer.is_clean();
-        Permissions { begin, send: begin || (self.leads && policy.mode == Mode::Recommend && is_owed) }
+        Permissions { begin, send: begin || (self.leads && policy.mode == Mode::Recommend) }
     }
 
     /// Begins what a plan asks for, unless the check finds that it would break a promise. The report says which.

@@ -81,6 +81,9 @@ pub enum Body {
     Approved {
         /// The plan.
         plan: Box<PublishedPlan>,
+        /// What it takes and the process that carries it out may not do.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lacks: Vec<Name>,
     },
     /// The engine was called with these observations.
     Observed {

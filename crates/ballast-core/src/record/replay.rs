@@ -156,9 +156,9 @@ pub(super) fn feed(engine: &mut Engine, entry: &Entry) -> Result<bool, LedgerErr
             engine.follow(entry.at);
             return Ok(false);
         }
-        Body::Approved { plan } => {
+        Body::Approved { plan, lacks } => {
             // What came of it is told by what follows.
-            let _ = engine.approve(entry.at, plan);
+            let _ = engine.approve(entry.at, plan, lacks);
             return Ok(false);
         }
         Body::Observed { observations } => engine.tick(entry.at, observations.clone()),

@@ -84,16 +84,26 @@ const fn seen(group: &'static str, resources: &'static [&'static str], why: &'st
     Access { group, resources, verbs, names: &[], scope: Scope::Cluster, from: Mode::Observe, why }
 }
 
-/// Something of Ballast's own.
+/// Something of Ballast's own, from `Recommend` on.
 const fn own(
     group: &'static str,
     resources: &'static [&'static str],
     verbs: &'static [Verb],
     names: &'static [&'static str],
+    why: &'static str,
+) -> Access {
+    Access { group, resources, verbs, names, scope: Scope::Own, from: Mode::Recommend, why }
+}
+
+/// Something that is not Ballast's own.
+const fn on_cluster(
+    group: &'static str,
+    resources: &'static [&'static str],
+    verbs: &'static [Verb],
     from: Mode,
     why: &'static str,
 ) -> Access {
-    Access { group, resources, verbs, names, scope: Scope::Own, from, why }
+    Access { group, resources, verbs, names: &[], scope: Scope::Cluster, from, why }
 }
 
 /// Everything that is ever asked for.
@@ -105,91 +115,65 @@ pub const ACCESS: &[Access] = &[
     seen("scheduling.k8s.io", &["priorityclasses"], "who comes first, and who gives way to whom"),
     seen("storage.k8s.io", &["storageclasses"], "where a volume that is not there yet can come to be"),
     seen("ballast.dev", &["clusterpolicies", "vmpools"], "what people have asked for"),
-    // The right to create cannot be restricted by name; so it is given in Ballast's own namespace alone.
-    own(
-        "coordination.k8s.io",
-        &["leases"],
-        &[Verb::Create],
-        &[],
-        Mode::Recommend,
-        "the lease of leadership, where there is none yet",
-    ),
+    // The right to create cannot be restricted by name. So the manifest makes these three, and Ballast only writes into them.
     own(
         "coordination.k8s.io",
         &["leases"],
         &[Verb::Get, Verb::Update],
         &[lease::NAME],
-        Mode::Recommend,
         "the lease of leadership: taken, renewed, given back",
     ),
-    own(
-        "",
-        &["configmaps"],
-        &[Verb::Get],
-        &[LEDGER, HISTORY],
-        Mode::Recommend,
-        "what the leader before has begun and seen",
-    ),
-    own(
-        "",
-        &["configmaps"],
-        &[Verb::Create],
-        &[],
-        Mode::Enforce,
-        "the ledger and the history, where there are none yet",
-    ),
-    own(
-        "",
-        &["configmaps"],
-        &[Verb::Update],
-        &[LEDGER],
-        Mode::Enforce,
-        "the ledger: written before anything is done",
-    ),
+    own("", &["configmaps"], &[Verb::Get], &[LEDGER, HISTORY], "what the leader before has begun and seen"),
+    own("", &["configmaps"], &[Verb::Update], &[LEDGER], "the ledger: written before anything is done"),
     own(
         "",
         &["configmaps"],
         &[Verb::Patch],
         &[HISTORY],
-        Mode::Enforce,
         "the history: since when nodes are idle, how long they take to boot",
     ),
-    Access {
-        group: "ballast.dev",
-        resources: &["clusterpolicies/status", "vmpools/status"],
-        verbs: &[Verb::Patch],
-        names: &[],
-        scope: Scope::Cluster,
-        from: Mode::Recommend,
-        why: "say in each document what Ballast sees, does and would do",
-    },
-    Access {
-        group: "events.k8s.io",
-        resources: &["events"],
-        verbs: &[Verb::Create],
-        names: &[],
-        scope: Scope::Cluster,
-        from: Mode::Recommend,
-        why: "tell on pools, nodes and pods what is done with them, and why",
-    },
-    Access {
-        group: "",
-        resources: &["nodes"],
-        verbs: &[Verb::Get, Verb::Patch],
-        names: &[],
-        scope: Scope::Cluster,
-        from: Mode::Enforce,
-        why: "cordon a node that leaves, after a last look past every cache; uncordon one that stays",
-    },
-    Access {
-        group: "",
-        resources: &["pods/eviction"],
-        verbs: &[Verb::Create],
-        names: &[],
-        scope: Scope::Cluster,
-        from: Mode::Enforce,
-        why: "ask pods to leave a node, as their disruption budgets allow",
-    },
+    on_cluster(
+        "authorization.k8s.io",
+        &["selfsubjectaccessreviews"],
+        &[Verb::Create],
+        Mode::Recommend,
+        "before an approved plan is begun: whether everything that it takes is allowed. It keeps nothing",
+    ),
+    on_cluster(
+        "",
+        &["nodes"],
+        &[Verb::Get],
+        Mode::Recommend,
+        "whether a machine that was asked for has joined, and a last look past every cache",
+    ),
+    on_cluster(
+        "ballast.dev",
+        &["clusterpolicies/status", "vmpools/status"],
+        &[Verb::Patch],
+        Mode::Recommend,
+        "say in each document what Ballast sees, does and would do",
+    ),
+    on_cluster(
+        "events.k8s.io",
+        &["events"],
+        &[Verb::Create],
+        Mode::Recommend,
+        "tell on pools, nodes and pods what is done with them, and why",
+    ),
+    on_cluster(
+        "",
+        &["nodes"],
+        &[Verb::Patch],
+        Mode::Enforce,
+        "cordon a node that leaves; uncordon one that stays",
+    ),
+    on_cluster(
+        "",
+        &["pods/eviction"],
+        &[Verb::Create],
+        Mode::Enforce,
+        "ask pods to leave a node, as their disruption budgets allow",
+    ),
 ];
 
 /// A rule of a role: these verbs on these resources, of these names or any.
@@ -215,6 +199,14 @@ impl Rule {
         }
         rule
     }
+}
+
+/// The lowest mode whose roles grant something; `None` where none does.
+pub fn granted_from(verb: &str, resource: &str) -> Option<Mode> {
+    let grants = |access: &&Access| {
+        access.resources.contains(&resource) && access.verbs.iter().any(|own| own.word() == verb)
+    };
+    ACCESS.iter().filter(grants).map(|access| access.from).min()
 }
 
 /// What has to be granted for a mode, sorted; what is granted for one object of a resource stands in one rule.
@@ -303,21 +295,26 @@ mod tests {
 
     #[test]
     fn each_mode_has_all_that_the_lower_has() {
-        for scope in SCOPES {
-            for pair in MODES.windows(2) {
-                let (lower, higher) = (granted(pair[0], scope), granted(pair[1], scope));
-                assert!(lower.is_subset(&higher), "{pair:?}: {:?}", lower.difference(&higher));
-                assert_ne!(lower, higher, "{pair:?} are one");
+        for pair in MODES.windows(2) {
+            let all = |mode| SCOPES.map(|scope| granted(mode, scope));
+            let (lower, higher) = (all(pair[0]), all(pair[1]));
+            for (lower, higher) in lower.iter().zip(&higher) {
+                assert!(lower.is_subset(higher), "{pair:?}: {:?}", lower.difference(higher));
             }
+            assert_ne!(lower, higher, "{pair:?} are one");
         }
     }
 
     #[test]
-    fn what_is_created_by_no_name_is_in_our_own_namespace_or_an_eviction_or_an_event() {
-        for access in ACCESS.iter().filter(|access| access.verbs.contains(&Verb::Create)) {
-            let is_harmless = [["pods/eviction"], ["events"]].iter().any(|own| access.resources == own);
-            assert!(access.scope == Scope::Own || is_harmless, "{access:?}");
-        }
+    fn nothing_is_created_but_reviews_events_and_evictions() {
+        let created = ACCESS.iter().filter(|access| access.verbs.contains(&Verb::Create));
+        let created: Vec<&[&str]> = created.map(|access| access.resources).collect();
+        assert_eq!(created, [["selfsubjectaccessreviews"], ["events"], ["pods/eviction"]]);
+    }
+
+    #[test]
+    fn what_is_ballasts_own_is_named() {
+        assert!(ACCESS.iter().all(|access| (access.scope == Scope::Own) != access.names.is_empty()));
     }
 
     #[test]

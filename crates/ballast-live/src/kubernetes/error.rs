@@ -26,6 +26,12 @@ pub(super) fn classed(error: &kube::Error) -> SourceError {
     }
 }
 
+/// An object that the manifest makes is not there.
+pub(super) fn not_installed(kind: &str, name: &str) -> SourceError {
+    let message = format!("there is no {kind} `{name}`: install it with the chart or deploy/manifest.yaml");
+    SourceError { class: ErrorClass::NotFound, message }
+}
+
 /// The reply to a request that failed. Where the API itself did not answer, it may have been applied.
 pub(super) fn reply(error: &kube::Error) -> Reply {
     match error {

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease as LeaseObject, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Client;
-use kube::api::{Api, ObjectMeta, PostParams};
+use kube::api::{Api, PostParams};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use ballast_core::observation::{ErrorClass, SourceError};
 
 use super::FIELD_MANAGER;
-use super::error::classed;
+use super::error::{classed, not_installed};
 
 /// Its name.
 pub(super) const NAME: &str = "ballast";
@@ -96,8 +96,6 @@ pub async fn holder(client: &Client, namespace: &str) -> Result<Option<Holder>, 
 /// What to do about a lease.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
-    /// There is none: make it.
-    Make,
     /// It is ours: renew it.
     Renew,
     /// Its holder is gone, or gave it back: take it.
@@ -167,21 +165,18 @@ impl Lease {
     /// One look, and one write where it is due.
     async fn round(&mut self) -> Result<bool, SourceError> {
         let found = self.leases.get_opt(NAME).await.map_err(|error| classed(&error))?;
+        let found = found.ok_or_else(|| not_installed("Lease", NAME))?;
         // What was seen counts from when it was seen: from when it was asked for, it might be taken too early.
-        let step = self.step(found.as_ref(), Instant::now());
-        let written = match (step, found) {
-            (Step::Leave, _) => return Ok(false),
-            (Step::Make, _) | (_, None) => self.leases.create(&params(), &self.fresh()).await,
-            (step, Some(found)) => {
-                let renewed = self.renewed(found, step == Step::Take);
-                self.leases.replace(NAME, &params(), &renewed).await
-            }
-        };
+        let step = self.step(&found, Instant::now());
+        if step == Step::Leave {
+            return Ok(false);
+        }
+        let renewed = self.renewed(found, step == Step::Take);
+        let written = self.leases.replace(NAME, &params(), &renewed).await;
         written.map(|_| true).map_err(|error| classed(&error))
     }
 
-    fn step(&mut self, found: Option<&LeaseObject>, now: Instant) -> Step {
-        let Some(found) = found else { return Step::Make };
+    fn step(&mut self, found: &LeaseObject, now: Instant) -> Step {
         let spec = found.spec.clone().unwrap_or_default();
         let version = found.metadata.resource_version.clone().unwrap_or_default();
         if self.seen.as_ref().is_none_or(|(seen, _)| *seen != version) {
@@ -196,11 +191,6 @@ impl Lease {
             Some(_) if now.duration_since(since) > duration => Step::Take,
             Some(_) => Step::Leave,
         }
-    }
-
-    fn fresh(&self) -> LeaseObject {
-        let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
-        self.renewed(LeaseObject { metadata, spec: None }, true)
     }
 
     fn renewed(&self, mut lease: LeaseObject, taken: bool) -> LeaseObject {
@@ -245,6 +235,7 @@ fn params() -> PostParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kube::api::ObjectMeta;
 
     fn lease(me: &str) -> Lease {
         // No request is ever sent: only the choice is asked for.
@@ -269,22 +260,21 @@ mod tests {
         let mut me = lease("me");
         let start = Instant::now();
         let at = |secs| start + Duration::from_secs(secs);
-        assert_eq!(me.step(None, at(0)), Step::Make);
-        assert_eq!(me.step(Some(&held(Some("other"), "1")), at(0)), Step::Leave);
-        assert_eq!(me.step(Some(&held(Some("other"), "1")), at(15)), Step::Leave);
+        assert_eq!(me.step(&held(Some("other"), "1"), at(0)), Step::Leave);
+        assert_eq!(me.step(&held(Some("other"), "1"), at(15)), Step::Leave);
         // Renewed just in time: the whole duration counts anew.
-        assert_eq!(me.step(Some(&held(Some("other"), "2")), at(16)), Step::Leave);
-        assert_eq!(me.step(Some(&held(Some("other"), "2")), at(31)), Step::Leave);
-        assert_eq!(me.step(Some(&held(Some("other"), "2")), at(32)), Step::Take);
+        assert_eq!(me.step(&held(Some("other"), "2"), at(16)), Step::Leave);
+        assert_eq!(me.step(&held(Some("other"), "2"), at(31)), Step::Leave);
+        assert_eq!(me.step(&held(Some("other"), "2"), at(32)), Step::Take);
     }
 
     #[tokio::test]
     async fn a_lease_of_ours_is_renewed_and_one_that_was_given_back_is_taken_at_once() {
         let mut me = lease("me");
         let now = Instant::now();
-        assert_eq!(me.step(Some(&held(Some("me"), "1")), now), Step::Renew);
-        assert_eq!(me.step(Some(&held(None, "2")), now), Step::Take);
-        assert_eq!(me.step(Some(&held(Some(""), "3")), now), Step::Take);
+        assert_eq!(me.step(&held(Some("me"), "1"), now), Step::Renew);
+        assert_eq!(me.step(&held(None, "2"), now), Step::Take);
+        assert_eq!(me.step(&held(Some(""), "3"), now), Step::Take);
     }
 
     #[test]

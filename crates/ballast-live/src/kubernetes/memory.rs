@@ -6,13 +6,13 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
-use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{Api, Patch, PatchParams, PostParams};
 
 use ballast_core::observation::{ErrorClass, SourceError};
 use ballast_core::procedure::Reply;
 
 use super::FIELD_MANAGER;
-use super::error::{classed, reply};
+use super::error::{classed, not_installed, reply};
 
 /// Names of the two objects.
 pub(super) const LEDGER: &str = "ballast-ledger";
@@ -49,8 +49,13 @@ impl MemoryStore {
     }
 
     async fn body(&self, name: &str) -> Result<Option<String>, SourceError> {
+        Ok(self.object(name).await?.data.and_then(|mut data| data.remove(BODY)))
+    }
+
+    /// It is made together with Ballast: where it is missing nothing can be remembered.
+    async fn object(&self, name: &str) -> Result<ConfigMap, SourceError> {
         let object = self.objects.get_opt(name).await.map_err(|error| classed(&error))?;
-        Ok(object.and_then(|object| object.data?.remove(BODY)))
+        object.ok_or_else(|| not_installed("ConfigMap", name))
     }
 
     /// Reads the ledger.
@@ -63,16 +68,11 @@ impl MemoryStore {
 
     /// Writes a version of the ledger where the version before it is stored.
     pub(super) async fn write_ledger(&self, version: u64, body: &str) -> Reply {
-        let stored = match self.objects.get_opt(LEDGER).await {
+        let stored = match self.object(LEDGER).await {
             Ok(stored) => stored,
-            Err(error) => return Reply::Failed(classed(&error)),
+            Err(error) => return Reply::Failed(error),
         };
         let data = [(VERSION.to_owned(), version.to_string()), (BODY.to_owned(), body.to_owned())].into();
-        let Some(stored) = stored else {
-            let metadata = ObjectMeta { name: Some(LEDGER.to_owned()), ..ObjectMeta::default() };
-            let object = ConfigMap { metadata, data: Some(data), ..ConfigMap::default() };
-            return settled(self.objects.create(&params(), &object).await);
-        };
         let text = |key: &str| stored.data.as_ref()?.get(key);
         let known: u64 = text(VERSION).and_then(|text| text.parse().ok()).unwrap_or(0);
         if known == version && text(BODY).is_some_and(|stored| stored == body) {
@@ -88,14 +88,10 @@ impl MemoryStore {
 
     /// Writes the history over whatever is stored.
     pub(super) async fn write_history(&self, body: &str) -> Reply {
-        let object = serde_json::json!({
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": HISTORY},
-            "data": {BODY: body},
-        });
-        let params = PatchParams::apply(FIELD_MANAGER).force();
-        settled(self.objects.patch(HISTORY, &params, &Patch::Apply(&object)).await)
+        // Not by server-side apply: that would make the object where it is missing, which nobody has the right to.
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let object = serde_json::json!({"data": {BODY: body}});
+        settled(self.objects.patch(HISTORY, &params, &Patch::Merge(&object)).await)
     }
 }
 

@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use ballast_core::kube::{self as slim, Meta, Name};
 use ballast_core::observation::{ErrorClass, SourceError};
 use ballast_core::procedure::{LiveNode, LivePod, Reply, Request};
+use ballast_core::publish::PublishedPlan;
 use ballast_core::snapshot::CORDON_MARK;
 use ballast_core::units::Span;
 
@@ -21,6 +22,7 @@ use super::FIELD_MANAGER;
 use super::error::{classed, reply};
 use super::list::List;
 use super::memory::MemoryStore;
+use super::rights::lacking;
 use super::sent::Sent;
 use super::wire::Wire;
 
@@ -34,6 +36,8 @@ const GRACE_SECS: i64 = 30;
 #[derive(Clone)]
 pub struct Kubernetes {
     client: Client,
+    /// That Ballast lives in.
+    namespace: String,
     memory: MemoryStore,
 }
 
@@ -66,12 +70,17 @@ impl Kubernetes {
     /// A client, and the namespace that Ballast lives in.
     pub fn new(client: Client, namespace: &str) -> Self {
         let memory = MemoryStore::new(&client, namespace);
-        Self { client, memory }
+        Self { client, namespace: namespace.to_owned(), memory }
     }
 
     /// What is stored of memory.
     pub fn memory(&self) -> &MemoryStore {
         &self.memory
+    }
+
+    /// What this process may not do though a plan takes it.
+    pub async fn lacks(&self, plan: &PublishedPlan) -> Vec<Name> {
+        lacking(&self.client, &self.namespace, plan).await
     }
 
     /// Sends a request that is not about an instance.

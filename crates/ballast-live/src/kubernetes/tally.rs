@@ -222,7 +222,12 @@ mod tests {
             (Method::POST, "/api/v1/namespaces/a/pods/b/eviction", "create pods/eviction"),
             (Method::GET, "/apis/ballast.dev/v1alpha1/vmpools", "list vmpools"),
             (Method::PUT, "/apis/coordination.k8s.io/v1/namespaces/a/leases/b", "update leases"),
-            (Method::POST, "/apis/coordination.k8s.io/v1/namespaces/a/leases", "create leases"),
+            (
+                Method::POST,
+                "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                "create selfsubjectaccessreviews",
+            ),
+            (Method::POST, "/apis/coordination.k8s.io/v1/namespaces/a/leases", "other other"),
             (Method::GET, "/api/v1/secrets", "other other"),
             (Method::GET, "/version", "other other"),
             (Method::DELETE, "/api/v1/nodes/a", "other other"),

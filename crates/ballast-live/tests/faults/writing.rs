@@ -18,8 +18,18 @@ use crate::sight::node;
 const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/ballast/leases/ballast";
 const LEDGER: &str = "/api/v1/namespaces/ballast/configmaps/ballast-ledger";
 
-fn one_node() -> (Api, Kubernetes) {
+/// An API where the manifest was applied.
+fn installed() -> Api {
     let api = Api::default();
+    for path in [LEASE, LEDGER] {
+        let (collection, name) = path.rsplit_once('/').expect("a path");
+        api.put(collection, name, json!({}));
+    }
+    api
+}
+
+fn one_node() -> (Api, Kubernetes) {
+    let api = installed();
     api.put(NODES, "n1", node("u1"));
     let kubernetes = Kubernetes::new(api.client(), "ballast");
     (api, kubernetes)
@@ -74,7 +84,7 @@ fn holder(api: &Api) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn f_k2_a_renewal_that_meets_another_write_looks_again_and_leads_on() {
-    let api = Api::default();
+    let api = installed();
     let mut keeper = Keeper::of(&api, "me");
     keeper.leads(true).await;
     let conflicts = Arc::new(Mutex::new(0_usize));
@@ -95,7 +105,7 @@ async fn f_k2_a_renewal_that_meets_another_write_looks_again_and_leads_on() {
 
 #[tokio::test(start_paused = true)]
 async fn f_k2_another_holder_ends_it() {
-    let api = Api::default();
+    let api = installed();
     let mut keeper = Keeper::of(&api, "me");
     keeper.leads(true).await;
     let mut lease = api.get(LEASE).expect("it was made");
@@ -107,7 +117,7 @@ async fn f_k2_another_holder_ends_it() {
 
 #[tokio::test(start_paused = true)]
 async fn f_k2_a_lease_that_is_not_wanted_for_a_while_has_one_keeper_throughout() {
-    let api = Api::default();
+    let api = installed();
     let mut keeper = Keeper::of(&api, "me");
     keeper.leads(true).await;
     keeper.wanted.send_replace(false);
@@ -175,4 +185,24 @@ async fn f_k13_an_eviction_that_a_budget_refuses_is_throttled_and_not_forced() {
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].body["deleteOptions"]["preconditions"]["uid"], "u", "this very pod");
     assert!(asked[0].body["deleteOptions"]["gracePeriodSeconds"].is_null(), "with its own grace");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_manifest_makes_is_never_made_by_the_program() {
+    let api = Api::default();
+    let kubernetes = Kubernetes::new(api.client(), "ballast");
+    let mut keeper = Keeper::of(&api, "me");
+    let write = Request::WriteLedger { version: 1, body: "one".into() };
+    let Reply::Failed(error) = send(&kubernetes, &write).await else { panic!("there is no ledger") };
+    assert_eq!(error.class, ErrorClass::NotFound);
+    assert_eq!(
+        error.message,
+        "there is no ConfigMap `ballast-ledger`: install it with the chart or deploy/manifest.yaml"
+    );
+    assert_eq!(class(&send(&kubernetes, &Request::ReadLedger).await), Some(ErrorClass::NotFound));
+    sleep(Duration::from_secs(60)).await;
+    assert!(keeper.told.borrow().until().is_none() && api.get(LEASE).is_none(), "nobody leads");
+    let (collection, name) = LEASE.rsplit_once('/').expect("a path");
+    api.put(collection, name, json!({}));
+    keeper.leads(true).await;
 }

@@ -26,9 +26,10 @@ pub(super) fn page() -> String {
         ));
     }
     text.push_str(
-        "\nThe right to create cannot be restricted by name, so it is granted in Ballast's own namespace alone: keep other \
-         people's Leases and ConfigMaps elsewhere. Commands that look at a cluster, such as `ballast status`, ask with the \
-         rights of whoever runs them.\n",
+        "\nThe right to create cannot be restricted by name. So the Lease `ballast` and the ConfigMaps `ballast-ledger` and \
+         `ballast-history` are made by the chart and the manifest, empty, and Ballast may only write into them: where one is \
+         missing it does not lead, and its log says what to install. Commands that look at a cluster, such as `ballast status`, \
+         ask with the rights of whoever runs them.\n",
     );
     text
 }

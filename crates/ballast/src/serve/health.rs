@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ballast_core::policy::Mode;
+use ballast_live::kubernetes::access::granted_from;
 use ballast_live::kubernetes::{Asked, Tally};
 use tokio::time::Instant;
 
@@ -140,10 +141,12 @@ fn decides(standing: Option<&Standing>, now: Instant) -> Check {
 
 fn acts(standing: Option<&Standing>, denied: &[Asked]) -> Check {
     let mode = standing.map(|standing| standing.mode).unwrap_or_default();
-    let denied: Vec<String> =
+    let words: Vec<String> =
         denied.iter().map(|asked| format!("{} {}", asked.verb, asked.resource)).collect();
+    let least = denied.iter().filter_map(|asked| granted_from(asked.verb, asked.resource)).max();
+    let bind = least.unwrap_or(mode).max(mode);
     let problem = (!denied.is_empty())
-        .then(|| format!("the API refuses {}: bind the roles of mode {mode:?}", denied.join(", ")));
+        .then(|| format!("the API refuses {}: bind the roles of mode {bind:?}", words.join(", ")));
     let well = match mode {
         Mode::Observe => "mode Observe, nothing to act".to_owned(),
         mode => format!("mode {mode:?}, nothing is refused"),
@@ -184,5 +187,11 @@ mod tests {
         let denied = [Asked { verb: "patch", resource: "nodes" }];
         let acts = acts(Some(&standing()), &denied).to_string();
         assert_eq!(acts, "[-] acts: the API refuses patch nodes: bind the roles of mode Enforce");
+        let recommends = Standing { mode: Mode::Recommend, ..standing() };
+        assert_eq!(
+            self::acts(Some(&recommends), &denied).to_string(),
+            acts,
+            "those of Recommend would not help"
+        );
     }
 }

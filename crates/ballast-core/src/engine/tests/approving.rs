@@ -37,7 +37,7 @@ fn what_is_approved_is_done_and_nothing_else() {
     assert_eq!((plan.state, plan.actions.len()), (PlanState::Proposed, 3));
     // One more comes that the person has not seen.
     world.cluster.pending("late-1", &[("cpu", "3")]);
-    world.engine.approve(world.now(), &plan).expect("it stands");
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
     world.tick();
     let begun = stands(&mut world, Some(&plan));
     assert_eq!((begun.id, begun.state), (plan.id, PlanState::UnderWay));
@@ -47,9 +47,10 @@ fn what_is_approved_is_done_and_nothing_else() {
     assert_eq!((done.id, done.state), (plan.id, PlanState::Done));
     let ledger = &world.engine.memory().ledger;
     assert!(ledger.approved.is_empty() && ledger.launches.is_empty(), "it is over, and is not remembered");
-    let sent = world.log.len();
+    let sent = |world: &World| world.log.iter().filter(|words| *words != "write-history").count();
+    let before = sent(&world);
     world.run(Span::from_mins(10));
-    assert_eq!(world.log.len(), sent, "and nothing more is asked for, not even of memory");
+    assert_eq!(sent(&world), before, "and nothing more is asked for");
     // What is proposed next is for the one that came late.
     let next = stands(&mut world, Some(&done));
     assert_eq!((next.state, next.actions.len()), (PlanState::Proposed, 1));
@@ -64,7 +65,7 @@ fn an_approval_lets_nothing_be_done_besides() {
     node.metadata.annotations = labels(&[(CORDON_MARK, "stop-4")]);
     let mut world = recommending(cluster);
     let plan = stands(&mut world, None);
-    world.engine.approve(world.now(), &plan).expect("it stands");
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
     world.run(Span::from_mins(10));
     assert_eq!((world.count("create"), world.count("uncordon")), (3, 0));
 }
@@ -75,7 +76,7 @@ fn an_approved_removal_goes_on_after_a_crash() {
         let mut world = recommending(one_unneeded());
         let plan = stands(&mut world, None);
         world.fault = Some((crash, Fault::CrashAfter));
-        world.engine.approve(world.now(), &plan).expect("it stands");
+        world.engine.approve(world.now(), &plan, &[]).expect("it stands");
         world.run(Span::from_mins(15));
         assert_eq!(world.cluster.instances["sim:///n2"].state, InstanceState::Stopped, "after {crash}");
         assert_eq!((world.stops, world.cordoned().len()), (1, 0), "after {crash}: {:?}", world.log);
@@ -88,7 +89,7 @@ fn an_approved_removal_that_had_done_nothing_before_a_crash_is_proposed_anew() {
     let mut world = recommending(one_unneeded());
     let plan = stands(&mut world, None);
     world.fault = Some((0, Fault::CrashAfter));
-    world.engine.approve(world.now(), &plan).expect("it stands");
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
     world.run(Span::from_mins(5));
     assert_eq!((world.count("cordon"), world.stops, world.restarts), (0, 0, 1), "{:?}", world.log);
     let again = stands(
@@ -102,14 +103,14 @@ fn an_approved_removal_that_had_done_nothing_before_a_crash_is_proposed_anew() {
 fn an_approval_that_was_begun_before_a_crash_is_not_begun_twice() {
     let mut world = recommending(three_wait());
     let plan = stands(&mut world, None);
-    world.engine.approve(world.now(), &plan).expect("it stands");
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
     world.tick();
     world.restart();
     world.tick();
-    world.engine.approve(world.now(), &plan).expect("it goes on");
+    world.engine.approve(world.now(), &plan, &[]).expect("it goes on");
     world.run(Span::from_mins(5));
     assert_eq!((world.made, world.waiting()), (3, 0));
-    let again = world.engine.approve(world.now(), &plan).expect_err("it was done");
+    let again = world.engine.approve(world.now(), &plan, &[]).expect_err("it was done");
     assert!(matches!(again, Refusal::Changed { how: "is there already", .. }), "{again}");
 }
 
@@ -193,7 +194,7 @@ fn every_refusal_says_why_and_nothing_is_done() {
         happens(&mut world, &mut plan);
         world.cluster.now += Span::from_secs(2);
         world.tick();
-        let refusal = world.engine.approve(world.now(), &plan).expect_err(why);
+        let refusal = world.engine.approve(world.now(), &plan, &[]).expect_err(why);
         assert_eq!(refusal.to_string(), *why);
         world.run(Span::from_secs(30));
         let asked: Vec<&String> = world.log.iter().filter(|words| !words.starts_with("write")).collect();
@@ -221,13 +222,32 @@ fn fill_the_ledger(world: &mut World, _: &mut PublishedPlan) {
 }
 
 #[test]
+fn a_plan_that_takes_rights_which_nobody_gave_is_refused() {
+    let mut world = recommending(one_unneeded());
+    let plan = stands(&mut world, None);
+    let lacks = ["patch nodes".into(), "create pods/eviction".into()];
+    let refusal = world.engine.approve(world.now(), &plan, &lacks).expect_err("it may not");
+    let why = "Ballast may not patch nodes, create pods/eviction: give it the roles that carry this plan out";
+    assert_eq!(refusal.to_string(), why);
+    world.run(Span::from_mins(5));
+    assert_eq!(world.count("cordon"), 0);
+}
+
+#[test]
+fn memory_is_kept_in_recommend() {
+    let mut world = recommending(one_unneeded());
+    world.run(Span::from_mins(3));
+    assert!(world.stored_history.is_some() && world.stored.is_none(), "{:?}", world.log);
+}
+
+#[test]
 fn a_refused_plan_is_published_as_such() {
     let mut world = recommending(three_wait());
     let plan = stands(&mut world, None);
     world.cluster.policy.pause.up = true;
     world.cluster.now += Span::from_secs(2);
     world.tick();
-    world.engine.approve(world.now(), &plan).expect_err("it is paused");
+    world.engine.approve(world.now(), &plan, &[]).expect_err("it is paused");
     let refused = stands(&mut world, Some(&plan));
     assert_eq!((refused.id, refused.state), (plan.id, PlanState::Refused));
     assert_eq!(refused.message, "cpu is paused; nothing of it was done");
@@ -242,7 +262,7 @@ fn an_approval_replays() {
     world.engine.record(1_000_000);
     world.tick();
     let plan = stands(&mut world, None);
-    world.engine.approve(world.now(), &plan).expect("it stands");
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
     world.run(Span::from_mins(5));
     assert_eq!(world.made, 3);
     let entries = world.engine.recorder().expect("it records").take();

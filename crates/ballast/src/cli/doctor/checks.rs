@@ -4,6 +4,7 @@ use ballast_core::engine::Engine;
 use ballast_core::observation::{ErrorClass, ObjectKind, Source};
 use ballast_core::policy::Mode;
 use ballast_live::doctor::{Facts, Missing, Rights};
+use ballast_live::kubernetes::Right;
 
 use super::{Finding, workloads};
 use crate::present::figures::plural;
@@ -101,9 +102,10 @@ fn is_within(ours: &serde_json::Value, theirs: &serde_json::Value) -> bool {
 fn permissions(facts: &Facts) -> Vec<Finding> {
     const ID: &str = "Permissions";
     let Rights { whose, mode, missing } = &facts.rights;
-    let told = |Missing { access, verb, resource, error }: &Missing| {
+    let told = |Missing { right: Right { access, verb, resource, name }, error }: &Missing| {
         let group = if access.group.is_empty() { String::new() } else { format!(".{}", access.group) };
-        let what = format!("{whose}: may not {} {resource}{group}", verb.word());
+        let name = if name.is_empty() { String::new() } else { format!(" {name}") };
+        let what = format!("{whose}: may not {} {resource}{group}{name}", verb.word());
         let fix = format!("ballast roles --mode {mode:?} | kubectl apply --server-side -f -");
         match error {
             None => Finding::fail(ID, format!("{what}, which is for this: {}", access.why), fix),
