@@ -66,6 +66,16 @@ impl Asked {
         matches!(self.response_status.code, 401 | 403)
     }
 
+    /// Whether it was done.
+    pub fn is_accepted(&self) -> bool {
+        (200..300).contains(&self.response_status.code)
+    }
+
+    /// Who asked.
+    pub fn by(&self) -> &str {
+        &self.user.username
+    }
+
     /// Whether it could have changed something.
     pub fn writes(&self) -> bool {
         !matches!(&*self.verb, "get" | "list" | "watch")
@@ -89,13 +99,21 @@ impl Cluster {
     ///
     /// When the log of the API server cannot be read.
     pub fn asked_by(&self, user: &str) -> Result<Vec<Asked>> {
+        Ok(self.asked()?.into_iter().filter(|asked| asked.by() == user).collect())
+    }
+
+    /// Everything that was asked for under any name of Ballast so far, in the order in which it was answered.
+    ///
+    /// # Errors
+    ///
+    /// When the log of the API server cannot be read.
+    pub fn asked(&self) -> Result<Vec<Asked>> {
         let text = std::fs::read_to_string(self.path("audit.log")).context("cannot read the audit log")?;
         // A last line without an end is still being written.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let asked =
             whole.lines().map(|line| serde_json::from_str::<Asked>(line).with_context(|| line.to_owned()));
-        let asked: Vec<Asked> = asked.collect::<Result<_>>()?;
-        Ok(asked.into_iter().filter(|asked| asked.user.username == user).collect())
+        asked.collect()
     }
 
     /// The kubeconfig of a service account of the namespace `ballast`, with a token of its own.

@@ -64,12 +64,6 @@ impl Pace {
         self.rests_until.retain(|document, _| is_there(document));
     }
 
-    /// Forgets a document that is gone.
-    pub fn forget(&mut self, document: &DocumentRef) {
-        self.settle(document);
-        self.rests_until.remove(document);
-    }
-
     /// The document that is to be written now, if any is: what changed its meaning first, then what has waited longest.
     pub fn next(&mut self, now: Time) -> Option<DocumentRef> {
         if self.next_token() > now {
@@ -88,7 +82,12 @@ impl Pace {
 
     /// The API refused to have a document written.
     pub fn refused(&mut self, document: &DocumentRef, now: Time) {
-        self.rests_until.entry(document.clone()).or_default().all = now + REFUSED_FOR;
+        self.postpone(document, now + REFUSED_FOR);
+    }
+
+    /// A document cannot be written before.
+    pub fn postpone(&mut self, document: &DocumentRef, until: Time) {
+        self.rests_until.entry(document.clone()).or_default().all = until;
     }
 
     /// When the next document may be due, of those that wait now.

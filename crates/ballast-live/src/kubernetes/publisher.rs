@@ -1,8 +1,9 @@
 //! The writer of statuses: what the engine says of each document is brought to stand in the API.
 //!
 //! It is told the newest word by a channel that holds no other: nothing queues up, and what was overtaken is never written.
-//! Only who leads is told anything, so that only one writes. A write is a server-side apply of all fields of ours to the
-//! document of this very identity; that it comes back through the watch is how one knows that it stands.
+//! Only who leads is told anything, so that only one writes. A write is a server-side apply of all fields of ours to the very
+//! version of the document that was seen: what somebody else wrote meanwhile, another leader or a person who approves, is never
+//! written over unseen. That it comes back through the watch is how one knows that it stands.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,6 +31,9 @@ use super::{FIELD_MANAGER, Leadership, REQUEST_TIMEOUT};
 /// How often it is looked whether time alone changes something: a proposal is renewed, a refusal is told for a while.
 const LOOK_EVERY: Span = Span::from_secs(10);
 
+/// How long it is waited where the lease does not outlast a request: it is renewed more often than that.
+const LEASE_SHORT: Span = Span::from_secs(2);
+
 /// The newest word on all documents; nothing while this process does not lead or may not write.
 pub type Word = Option<Arc<Published>>;
 
@@ -40,6 +44,8 @@ pub struct Publisher {
     documents: SeenDocuments,
     leadership: watch::Receiver<Leadership>,
     pace: Pace,
+    /// Versions that are not the newest any more, or not there: the watch tells what is.
+    outdated: BTreeMap<DocumentRef, u64>,
     /// What was last complained of, so that it is not told again with every try.
     complaint: String,
 }
@@ -48,6 +54,7 @@ pub struct Publisher {
 struct Draft {
     reference: DocumentRef,
     uid: Name,
+    version: u64,
     status: DocumentStatus,
 }
 
@@ -59,7 +66,8 @@ impl Publisher {
         documents: SeenDocuments,
         leadership: watch::Receiver<Leadership>,
     ) -> Self {
-        Self { client, clock, documents, leadership, pace: Pace::default(), complaint: String::new() }
+        let (pace, outdated) = (Pace::default(), BTreeMap::new());
+        Self { client, clock, documents, leadership, pace, outdated, complaint: String::new() }
     }
 
     /// Writes what it is told until it is told to stop.
@@ -92,15 +100,19 @@ impl Publisher {
     ) -> BTreeMap<DocumentRef, Draft> {
         let mut drafts = BTreeMap::new();
         self.pace.keep(|reference| seen.contains_key(reference));
+        self.outdated
+            .retain(|own, version| seen.get(own).is_some_and(|document| document.version == *version));
         for (reference, document) in seen {
-            let said = said.and_then(|published| word_on(document, published));
+            let is_newest = !self.outdated.contains_key(reference);
+            let said = said.filter(|_| is_newest).and_then(|published| word_on(document, published));
             let status = said.map(|said| document.status.merge(&said, document.generation, now));
             let urgency = status.as_ref().and_then(|status| document.status.urgency(status));
             match (status, urgency) {
                 (Some(status), Some(urgency)) => {
                     self.pace.want(reference, urgency, now);
-                    let (reference, uid) = (reference.clone(), document.uid.clone());
-                    drafts.insert(reference.clone(), Draft { reference, uid, status });
+                    let (uid, version) = (document.uid.clone(), document.version);
+                    let draft = Draft { reference: reference.clone(), uid, version, status };
+                    drafts.insert(reference.clone(), draft);
                 }
                 _ => self.pace.settle(reference),
             }
@@ -110,26 +122,28 @@ impl Publisher {
 
     async fn write(&mut self, draft: &Draft) {
         if !self.leadership.borrow().outlasts(Instant::now(), REQUEST_TIMEOUT) {
-            return self.pace.refused(&draft.reference, self.clock.now());
+            return self.pace.postpone(&draft.reference, self.clock.now() + LEASE_SHORT);
         }
         match timeout(REQUEST_TIMEOUT, self.apply(draft)).await {
             Ok(Ok(object)) => {
                 self.complaint.clear();
                 self.documents.written(&object);
             }
-            // It is gone: the watch says so too.
-            Ok(Err(kube::Error::Api(status))) if status.code == 404 => self.pace.forget(&draft.reference),
+            // It is gone, or another wrote it: what is so the watch says.
+            Ok(Err(kube::Error::Api(status))) if [404, 409].contains(&status.code) => {
+                self.outdated.insert(draft.reference.clone(), draft.version);
+            }
             Ok(Err(error)) => self.complain(&draft.reference, chain(&error)),
             Err(_) => self.complain(&draft.reference, "no answer in time".to_owned()),
         }
     }
 
     async fn apply(&self, draft: &Draft) -> Result<Value, kube::Error> {
-        let Draft { reference, uid, status } = draft;
+        let Draft { reference, uid, version, status } = draft;
         let object = json!({
             "apiVersion": API_VERSION,
             "kind": reference.kind.name(),
-            "metadata": {"name": reference.name, "uid": uid},
+            "metadata": {"name": reference.name, "uid": uid, "resourceVersion": version.to_string()},
             "status": status,
         });
         let params = PatchParams::apply(FIELD_MANAGER).force();

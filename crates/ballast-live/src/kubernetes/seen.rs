@@ -28,7 +28,7 @@ pub struct SeenDocument {
     /// The plan that a person approved, and since when that stood.
     pub approved: Option<Name>,
     /// The version of the object; a later one is a greater number.
-    version: u64,
+    pub(super) version: u64,
 }
 
 impl SeenDocument {
