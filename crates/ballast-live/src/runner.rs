@@ -21,8 +21,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use ballast_core::engine::{Engine, Outcome, RequestId};
-use ballast_core::kube::Name;
+use ballast_core::engine::{Engine, Judgement, Outcome, RequestId};
 use ballast_core::observation::{Body, ErrorClass, ObjectKind, Observation, Source, SourceError};
 use ballast_core::policy::{ClusterPolicySpec, Mode, VmPool};
 use ballast_core::procedure::{Reply, Request};
@@ -114,9 +113,8 @@ pub struct Runner<L> {
     ends: CancellationToken,
     /// Requests that are out.
     requests: TaskTracker,
-    /// Documents as they stand in the API, and the approval that was last heeded.
+    /// Documents as they stand in the API.
     documents: watch::Receiver<BTreeMap<DocumentRef, SeenDocument>>,
-    heeded: Option<Name>,
     /// What is said of documents, for whoever writes it, and that one.
     word: watch::Sender<Word>,
     publisher: JoinHandle<()>,
@@ -183,7 +181,6 @@ impl<L: Listener> Runner<L> {
             ends,
             requests: TaskTracker::new(),
             documents,
-            heeded: None,
             word,
             hush,
             publisher,
@@ -337,17 +334,26 @@ impl<L: Listener> Runner<L> {
         self.leads && self.policy.mode != Mode::Observe
     }
 
-    /// Carries out the plan that a person approved, once for each approval. Whether it has to wait until everything is seen that
-    /// the plan depends on.
+    /// Judges the plan that a person approved, and looks again soon where that has to wait.
     async fn heed_approval(&mut self) -> bool {
+        let waits = self.judge_approval().await;
+        self.unsaid |= waits;
+        waits
+    }
+
+    /// Carries out the plan that a person approved, once for each approval. Whether nothing may be said yet: not everything is
+    /// seen that the plan depends on, or it is not stored yet that it was begun.
+    async fn judge_approval(&mut self) -> bool {
         let now = self.clock.now();
-        let Some((approval, plan)) = approved(&self.documents.borrow_and_update(), now) else { return false };
-        let is_news = self.heeded.as_ref() != Some(&approval);
-        if !is_news || !self.leads || self.policy.mode != Mode::Recommend {
+        let Some(plan) = approved(&self.documents.borrow_and_update(), now) else { return false };
+        if !self.leads || self.policy.mode != Mode::Recommend {
             return false;
         }
-        if !self.engine.sees(now, &plan) {
-            return true;
+        match self.engine.judgement(&plan) {
+            Judgement::Settled => return false,
+            Judgement::Unstored => return true,
+            Judgement::Open if !self.engine.sees(now, &plan) => return true,
+            Judgement::Open => {}
         }
         let lacks = self.kubernetes.lacks(&plan).await;
         let now = self.clock.now();
@@ -359,10 +365,9 @@ impl<L: Listener> Runner<L> {
             }
             Err(refusal) => tracing::warn!(plan = %plan.id, %refusal, "approved, and refused"),
         }
-        self.heeded = Some(approval);
         self.unsaid = true;
         self.observe_nothing();
-        false
+        self.engine.judgement(&plan) != Judgement::Settled
     }
 
     /// Begins to want the lease, or lets it go.
@@ -428,15 +433,15 @@ impl<L: Listener> Runner<L> {
     }
 }
 
-/// The plan that waits and that a person approved, with the approval. One of a plan that stood at another time is none.
-fn approved(documents: &BTreeMap<DocumentRef, SeenDocument>, now: Time) -> Option<(Name, PublishedPlan)> {
+/// The plan that waits and that a person approved. An approval of one that stood at another time is none.
+fn approved(documents: &BTreeMap<DocumentRef, SeenDocument>, now: Time) -> Option<PublishedPlan> {
     let waits = |plan: &&PublishedPlan| {
         plan.state == PlanState::Proposed && plan.valid_until.is_some_and(|until| now < until)
     };
     documents.values().find_map(|document| {
         let plan = document.status.plan.as_ref().filter(waits)?;
-        let approval = document.approved.clone().filter(|given| **given == *approval_of(plan))?;
-        Some((approval, plan.clone()))
+        document.approved.as_ref().filter(|given| ***given == *approval_of(plan))?;
+        Some(plan.clone())
     })
 }
 

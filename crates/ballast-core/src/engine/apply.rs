@@ -155,6 +155,19 @@ impl Executor {
         false
     }
 
+    /// Takes back the removals of an approved plan that wait and whose nodes are needed by now. It is no new decision to leave
+    /// a node as it was, so nobody is asked.
+    pub(super) fn take_back_approved(&mut self, now: Time, plan: &Plan) {
+        if !self.may.send || self.writer.is_fenced() {
+            return;
+        }
+        for action in plan.actions.iter().filter(|action| action.kind == ActionKind::UncordonNode) {
+            if self.memory.ledger.is_approved(&action.target.name) {
+                self.take_back(now, &action.target.name);
+            }
+        }
+    }
+
     /// Takes back what a document, an annotation or the loss of other machines forbids by now.
     pub(super) fn heed(&mut self, now: Time, snapshot: &Snapshot) {
         let ledger = &self.memory.ledger;
@@ -331,7 +344,9 @@ fn bytes_of(ledger: &Ledger) -> usize {
     });
     let moves = ledger.added.iter().chain(&ledger.removed).map(|entry| 42 + entry.pool.len());
     let workers = ledger.resizes.len() + ledger.worker_launches.len() + ledger.worker_removals.len();
-    let others = 200 * ledger.back_off.len() + 60 * ledger.strikes.len() + 500 * workers;
+    let approvals = ledger.approvals.iter().map(|own| 120 + own.message.len() + 6 * own.failed.len());
+    let others =
+        approvals.sum::<usize>() + 200 * ledger.back_off.len() + 60 * ledger.strikes.len() + 500 * workers;
     launches.chain(removals).chain(moves).sum::<usize>() + others
 }
 

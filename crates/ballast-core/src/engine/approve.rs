@@ -6,17 +6,17 @@
 
 use crate::check::check;
 use crate::kube::Name;
-use crate::memory::Ledger;
+use crate::memory::{Approval, ApprovalState, Ledger};
 use crate::observation::InstanceState;
 use crate::plan::{Action, ActionKind, Plan, PlanId, Report, Severity, Shared};
-use crate::policy::{Direction, Mode};
-use crate::publish::{PlanState, PublishedPlan, RefusedPlan};
+use crate::policy::{ClusterPolicySpec, Direction, Mode};
+use crate::publish::{PlanState, PublishedPlan};
 use crate::record::Body;
 use crate::snapshot::Snapshot;
 use crate::units::{Span, Time};
 
-use super::Engine;
 use super::apply::Warrant;
+use super::{Engine, is_limited};
 
 /// A plan says when it looks again: at once, since an approval is followed by a plan.
 const NEXT_LOOK: Span = Span::from_secs(1);
@@ -33,6 +33,15 @@ pub enum Refusal {
     /// It does not wait for an approval, or not any more.
     #[error("it is not proposed any more")]
     NotProposed,
+    /// Nothing is carried out without limits, whoever says yes.
+    #[error("limits.nodes and limits.costPerHour of the ClusterPolicy are not set")]
+    LimitsNotSet,
+    /// What is under way is not known at this moment.
+    #[error("the ledger is being read again; approve it again")]
+    LedgerUnknown,
+    /// The ledger could not be written, so nothing was asked for.
+    #[error("the ledger may not be written: {0}")]
+    LedgerDenied(String),
     /// It stood too long ago.
     #[error("it was valid until {0}")]
     Expired(Time),
@@ -61,6 +70,31 @@ pub enum Refusal {
     TooMuchUnderWay,
 }
 
+/// How far an approval has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// Nobody has looked at it, or what came of that was lost.
+    Open,
+    /// It is begun, in a ledger that is not stored yet: it may still be lost.
+    Unstored,
+    /// It is begun or was refused, for good.
+    Settled,
+}
+
+impl Refusal {
+    /// What is remembered of a plan that was refused so.
+    pub(super) fn of(&self, (plan, made_at): (PlanId, Time), actions: usize) -> Approval {
+        Approval {
+            plan,
+            made_at,
+            state: ApprovalState::Refused,
+            actions: actions as u32,
+            failed: Vec::new(),
+            message: format!("{self}; nothing of it was done"),
+        }
+    }
+}
+
 impl Engine {
     /// Carries a published plan out, as it was published, unless this process `lacks` a right that it takes.
     ///
@@ -77,12 +111,9 @@ impl Engine {
             [] => self.begin_approved(now, published),
             lacks => Err(Refusal::NotPermitted(lacks.join(", "))),
         };
-        self.refused = begun.as_ref().err().map(|refusal| {
-            let (id, made_at) = (published.id, published.made_at);
-            RefusedPlan { id, made_at, why: format!("{refusal}; nothing of it was done") }
-        });
-        if begun.is_ok() {
-            self.approved = Some((published.id, published.made_at));
+        if let Some(refusal) = begun.as_ref().err().filter(|_| self.leads) {
+            let refused = refusal.of((published.id, published.made_at), published.actions.len());
+            self.executor.memory.ledger.note_approval(refused);
         }
         // What is planned from now on counts on it.
         self.waking.wake();
@@ -93,12 +124,15 @@ impl Engine {
         let snapshot = self.store.snapshot();
         let ledger = &self.executor.memory.ledger;
         let actions: Vec<Action> = published.actions.iter().map(|own| own.action(published, now)).collect();
-        self.may_be_approved(now, snapshot.policy.mode, published)?;
+        self.may_be_approved(now, &snapshot.policy, published)?;
         if PlanId::of(&actions) != published.id || actions.is_empty() {
             return Err(Refusal::Altered);
         }
-        if ledger.approved.contains(&published.id) {
-            // It was begun before, and whoever did so could not say it any more.
+        if self.executor.writer.is_fenced() {
+            return Err(Refusal::LedgerUnknown);
+        }
+        if ledger.approval(published.id, published.made_at).is_some() {
+            // It was judged before, and whoever did so could not say it any more.
             return Ok(());
         }
         for action in &actions {
@@ -123,21 +157,45 @@ impl Engine {
         if !self.executor.has_room_for(&plan.actions) {
             return Err(Refusal::TooMuchUnderWay);
         }
-        self.executor.memory.ledger.approved.insert(published.id);
         let may = self.permissions(&snapshot.policy);
         self.executor.permit(now, may);
+        self.executor.note_approval(Approval {
+            plan: published.id,
+            made_at: published.made_at,
+            state: ApprovalState::UnderWay,
+            actions: plan.actions.len() as u32,
+            failed: Vec::new(),
+            message: String::new(),
+        });
         self.executor.apply(now, &plan, &snapshot, Warrant::Approval);
         Ok(())
     }
 
+    /// How far the approval of a plan has come. One that was begun in a ledger that another has overwritten is open again.
+    pub fn judgement(&self, published: &PublishedPlan) -> Judgement {
+        let key = (published.id, published.made_at);
+        match self.executor.memory.ledger.approval(key.0, key.1) {
+            None => Judgement::Open,
+            Some(_) if self.executor.unstored() == Some(key) => Judgement::Unstored,
+            Some(_) => Judgement::Settled,
+        }
+    }
+
     /// Whether a plan waits for an approval, and this process may heed it.
-    fn may_be_approved(&self, now: Time, mode: Mode, published: &PublishedPlan) -> Result<(), Refusal> {
+    fn may_be_approved(
+        &self,
+        now: Time,
+        policy: &ClusterPolicySpec,
+        published: &PublishedPlan,
+    ) -> Result<(), Refusal> {
+        let mode = policy.mode;
         let valid_until = published.valid_until.filter(|_| published.state == PlanState::Proposed);
         match (mode, valid_until) {
             _ if !self.leads => Err(Refusal::NotLeading),
             (Mode::Observe | Mode::Enforce, _) => Err(Refusal::Mode(mode)),
             (Mode::Recommend, None) => Err(Refusal::NotProposed),
             (Mode::Recommend, Some(until)) if until <= now => Err(Refusal::Expired(until)),
+            (Mode::Recommend, Some(_)) if !is_limited(policy) => Err(Refusal::LimitsNotSet),
             (Mode::Recommend, Some(_)) => Ok(()),
         }
     }

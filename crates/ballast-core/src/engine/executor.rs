@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use crate::kube::Name;
-use crate::memory::{Ledger, Memory};
+use crate::memory::{Approval, Ledger, Memory};
 use crate::observation::{Body, Change, Object, Observation};
-use crate::plan::DecisionId;
+use crate::plan::{DecisionId, PlanId};
 use crate::policy::Health;
 use crate::procedure::{Next, Receipt, Reply, Request, Uncordon, VmStart, VmStop};
 use crate::publish::LastAction;
@@ -45,6 +45,10 @@ pub(super) struct Executor {
     ended: Vec<Ended>,
     /// What was last begun in each pool.
     pub(super) begun: BTreeMap<Name, LastAction>,
+    /// The plan that was last approved and begun, and the version of the ledger that must be durable before that is sure.
+    approval: Option<((PlanId, Time), u64)>,
+    /// Why the ledger that names it may not be written, if it may not.
+    pub(super) denied: Option<((PlanId, Time), String)>,
     /// The ledger is still on the time line of the process that wrote it.
     foreign: bool,
     pub(super) history: HistoryWriter,
@@ -149,6 +153,8 @@ impl Executor {
             started: Vec::new(),
             ended: Vec::new(),
             begun: BTreeMap::new(),
+            approval: None,
+            denied: None,
             foreign,
             history: HistoryWriter::default(),
             strikes_max: Health::default().strikes,
@@ -240,6 +246,24 @@ impl Executor {
             self.timers.insert((now, name.clone()));
         }
         self.running.insert(name, running);
+    }
+
+    /// Begins to carry an approved plan out: that is sure once the ledger says so.
+    pub(super) fn note_approval(&mut self, approval: Approval) {
+        self.approval = Some(((approval.plan, approval.made_at), self.memory.ledger.version + 1));
+        self.memory.ledger.note_approval(approval);
+        self.writer.want();
+    }
+
+    /// The plan that was approved and begun in a ledger that is not stored yet.
+    pub(super) fn unstored(&self) -> Option<(PlanId, Time)> {
+        self.approval.filter(|(_, version)| self.writer.durable() < *version).map(|(plan, _)| plan)
+    }
+
+    /// What was begun is what the ledger says.
+    pub(super) fn forget_begun(&mut self) {
+        self.approval = None;
+        self.begun.clear();
     }
 
     /// Something is under way with a node.
@@ -413,6 +437,13 @@ impl Executor {
     }
 
     fn note_end(&mut self, name: &Name, running: &Running, receipt: Receipt) {
+        let is_well = matches!(receipt, Receipt::Joined | Receipt::Stopped | Receipt::Uncordoned);
+        // A release that is owed goes on.
+        let is_over =
+            !matches!(running.machine, Machine::Stop(_)) || !self.memory.ledger.removals.contains_key(name);
+        if let Some(decision) = running.decision.filter(|_| !is_well && is_over) {
+            self.memory.ledger.note_failed(decision);
+        }
         let (node, pool, decision) = (name.clone(), running.pool.clone(), running.decision);
         self.ended.push(Ended { node, pool, receipt, decision });
     }

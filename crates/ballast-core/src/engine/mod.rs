@@ -30,17 +30,16 @@ use crate::check::check;
 use crate::kube::{Name, Node};
 use crate::memory::{Ledger, LedgerError, Memory, StoredHistory};
 use crate::observation::Observation;
-use crate::plan::{Action, DecisionId, Hold, HoldReason, Plan, PlanId, Severity, Subject};
+use crate::plan::{Action, DecisionId, Hold, HoldReason, Plan, Severity, Subject};
 use crate::planner::{self, Scratch};
 use crate::policy::{ClusterPolicySpec, Mode, VmPool};
 use crate::procedure::{Receipt, Reply, Request};
-use crate::publish::RefusedPlan;
 use crate::record::{Body, Recorder};
 use crate::snapshot::{Snapshot, Store};
 use crate::units::{Span, Time};
 
 use apply::Warrant;
-pub use approve::Refusal;
+pub use approve::{Judgement, Refusal};
 pub use events::Eviction;
 use executor::{Executor, Permissions};
 use sweep::Sweep;
@@ -105,10 +104,6 @@ pub struct Engine {
     recorder: Option<Recorder>,
     /// This process is the one that writes.
     leads: bool,
-    /// The plan that was last approved and begun, and since when it stood.
-    approved: Option<(PlanId, Time)>,
-    /// The approved plan that was last refused.
-    refused: Option<RefusedPlan>,
 }
 
 impl Engine {
@@ -126,8 +121,6 @@ impl Engine {
             plans: 0,
             recorder: None,
             leads: true,
-            approved: None,
-            refused: None,
         })
     }
 
@@ -261,7 +254,7 @@ impl Engine {
 
     fn plan(&mut self, now: Time) -> Arc<Plan> {
         let snapshot = self.store.snapshot();
-        if self.executor.memory.ledger.forget_approved() {
+        if self.executor.memory.ledger.end_approvals() {
             self.executor.writer.changed(now);
         }
         let may = self.permissions(&snapshot.policy);
@@ -296,6 +289,9 @@ impl Engine {
         }
         plan.report.promises = check(snapshot, &self.executor.memory, plan);
         let is_refused = plan.report.promises.iter().any(|note| note.severity == Severity::Fatal);
+        if !is_refused && !self.executor.may_begin() {
+            self.executor.take_back_approved(now, plan);
+        }
         let waiting = if is_refused { 0 } else { self.executor.apply(now, plan, snapshot, Warrant::Policy) };
         let mut hold =
             |reason| plan.report.holds.push(Hold { subject: Subject::Cluster, reason, until: None });
@@ -333,8 +329,12 @@ impl Engine {
 
 /// `Enforce` acts, and only where a node limit and a cost limit are set.
 fn may_act(policy: &ClusterPolicySpec) -> bool {
-    let limited = policy.limits.nodes.is_some() && policy.limits.cost_per_hour.is_some();
-    policy.mode == Mode::Enforce && limited
+    policy.mode == Mode::Enforce && is_limited(policy)
+}
+
+/// Without both limits nothing is ever done.
+fn is_limited(policy: &ClusterPolicySpec) -> bool {
+    policy.limits.nodes.is_some() && policy.limits.cost_per_hour.is_some()
 }
 
 /// How often changes that only matter for removals are looked at: often enough that a removal comes late by a twentieth of the

@@ -9,6 +9,9 @@ use super::Engine;
 impl Engine {
     /// Whether everything is known that a published plan is held against. Who does not see does not refuse.
     pub fn sees(&mut self, now: Time, plan: &PublishedPlan) -> bool {
+        if self.executor.writer.is_fenced() {
+            return false;
+        }
         let snapshot = self.store.snapshot();
         let instances = plan.actions.iter().map(|action| Source::instances(&action.target.pool));
         let mut sources = NEEDED.map(Source::kubernetes).into_iter().chain(instances);
@@ -26,8 +29,7 @@ impl Engine {
             plan: self.last.as_deref(),
             policy: self.store.policy_name(),
             begun: &self.executor.begun,
-            approved: self.approved,
-            refused: self.refused.as_ref(),
+            unstored: self.executor.unstored(),
         })
     }
 }

@@ -7,6 +7,7 @@ use crate::observation::{ErrorClass, SourceError};
 use crate::procedure::{Reply, Request};
 use crate::units::{Span, Time};
 
+use super::approve::Refusal;
 use super::executor::{Executor, REPLY_LOST_AFTER};
 
 /// How long a change that nothing waits for may stay unwritten: it goes along with the next write that something waits for.
@@ -153,6 +154,14 @@ impl Executor {
                 self.drop_all();
                 self.writer.state = State::Reading { retry_at: now };
             }
+            // What was approved and cannot be noted is not done. Whether an earlier try was stored, a look tells.
+            (State::Writing { .. }, Reply::Failed(SourceError { class: ErrorClass::Auth, message }))
+                if self.unstored().is_some() =>
+            {
+                self.denied = self.unstored().map(|plan| (plan, message.clone()));
+                self.drop_all();
+                self.writer.state = State::Reading { retry_at: now + RETRY_FIRST };
+            }
             (State::Reading { .. }, Reply::Ledger(stored)) => self.reload(now, stored.as_deref()),
             (State::Writing { .. } | State::Reading { .. }, _) => self.writer.retry(now),
         }
@@ -163,10 +172,11 @@ impl Executor {
         match stored.map(Ledger::parse) {
             Some(Err(_)) => return self.writer.retry(now),
             Some(Ok(ledger)) => {
-                self.writer = Writer::new(ledger.version);
-                self.memory.ledger = ledger;
+                self.take_up(ledger);
                 self.memory.ledger.rebase(now);
             }
+            // Nothing was ever stored, so nothing was ever begun.
+            None if self.writer.durable == 0 => self.take_up(Ledger::default()),
             // Somebody took it away: what we know is written anew.
             None => {
                 self.writer = Writer::new(0);
@@ -175,5 +185,17 @@ impl Executor {
             }
         }
         self.resume_all(now);
+    }
+
+    fn take_up(&mut self, ledger: Ledger) {
+        self.writer = Writer::new(ledger.version);
+        self.memory.ledger = ledger;
+        self.forget_begun();
+        if let Some(((plan, made_at), why)) = self.denied.take()
+            && self.memory.ledger.approval(plan, made_at).is_none()
+        {
+            let refused = Refusal::LedgerDenied(why).of((plan, made_at), 0);
+            self.memory.ledger.note_approval(refused);
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! The ledger: budgets spent, launches and removals under way, back-off. Small, and durable before the action.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
-use crate::memory::{Resize, WorkerLaunch, WorkerRemoval};
+use crate::memory::{Approval, Resize, WorkerLaunch, WorkerRemoval};
 use crate::observation::ErrorClass;
-use crate::plan::{DecisionId, PlanId};
+use crate::plan::DecisionId;
 use crate::policy::StopMode;
 use crate::units::{Span, Time};
 
@@ -36,9 +36,9 @@ pub struct Ledger {
     pub back_off: Vec<BackOff>,
     /// Launches in a row that never joined, by pool.
     pub strikes: BTreeMap<Name, u32>,
-    /// Plans that a person approved and of which something is under way.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub approved: BTreeSet<PlanId>,
+    /// Plans that a person approved: all that are under way, and the last few that are over.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approval>,
     /// Sizes that were written and are not followed yet, by `kind/namespace/name`; of a group of Ray workers by
     /// `RayCluster/namespace/name/group`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -213,21 +213,6 @@ impl Ledger {
     pub fn pool_of(&self, name: &str) -> Option<&Name> {
         let launch = self.launches.get(name).map(|launch| &launch.pool);
         launch.or_else(|| Some(&self.removals.get(name)?.pool))
-    }
-
-    /// Whether what is under way with a node was approved by a person.
-    pub fn is_approved(&self, name: &str) -> bool {
-        self.decision_of(name).is_some_and(|decision| self.approved.contains(&decision.plan))
-    }
-
-    /// Forgets approvals of which nothing is under way any more. Whether there were any.
-    pub fn forget_approved(&mut self) -> bool {
-        let launches = self.launches.values().filter_map(|launch| launch.decision);
-        let removals = self.removals.values().filter_map(|removal| removal.decision);
-        let alive: BTreeSet<PlanId> = launches.chain(removals).map(|decision| decision.plan).collect();
-        let before = self.approved.len();
-        self.approved.retain(|plan| alive.contains(plan));
-        self.approved.len() < before
     }
 
     /// Counts a launch. Its token ends in a number; no later launch may have one as low.

@@ -2,11 +2,13 @@
 //!
 //! The *ledger* is written before the action that depends on it. The *history* may be lost: that only delays a removal.
 
+mod approval;
 mod history;
 mod ledger;
 mod workers;
 mod workloads;
 
+pub use approval::{Approval, ApprovalState};
 pub use history::{Boots, GangHold, History, StoredHistory};
 pub(crate) use ledger::AHEAD_LONGEST;
 pub use ledger::{Addition, BackOff, BackOffKey, Launch, LaunchKind, Ledger, LedgerError, Removal};

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{ConditionReason, DocumentRef, LastAction, PlanSaid, PlanState, Published, RefusedPlan, Said};
+use super::plan::{Shown, few};
+use super::{ConditionReason, DocumentRef, LastAction, PlanSaid, PlanState, Published, Said};
 use crate::documents::DocumentKind;
 use crate::kube::Name;
-use crate::memory::{BackOff, Ledger};
+use crate::memory::{Approval, BackOff, Ledger};
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{
     Action, ActionKind, Hold, HoldReason, Limit, Plan, PlanId, SkipReason, SourceTrouble, Subject, WaitingOn,
@@ -39,8 +40,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) policy: Option<&'a Name>,
     /// What was last begun in each pool.
     pub(crate) begun: &'a BTreeMap<Name, LastAction>,
-    pub(crate) approved: Option<(PlanId, Time)>,
-    pub(crate) refused: Option<&'a RefusedPlan>,
+    /// The plan that was approved in a ledger that is not stored yet: nobody is told before it is sure.
+    pub(crate) unstored: Option<(PlanId, Time)>,
 }
 
 /// Machines of a pool, or of all: those that are and those that shall be.
@@ -106,6 +107,7 @@ impl Parts<'_> {
                 conflicted(foreign),
             ],
             plan: None,
+            approvals: Vec::new(),
         }
     }
 
@@ -130,6 +132,7 @@ impl Parts<'_> {
                 conflicted(foreign),
             ],
             plan: self.plan_said(),
+            approvals: self.approvals(),
         }
     }
 
@@ -273,30 +276,44 @@ impl Parts<'_> {
     fn plan_said(&self) -> Option<PlanSaid> {
         let (plan, mode) = (self.plan?, self.snapshot.policy.mode);
         let is_refused = self.holds(&Subject::Cluster).any(|hold| *hold == HoldReason::PlanRefused);
+        // What takes a removal back needs nobody's yes: it is done by itself, or belongs to what another mode has begun.
+        let is_asked = |action: &&Action| mode == Mode::Enforce || action.kind != ActionKind::UncordonNode;
+        let actions: Vec<Action> = plan.actions.iter().filter(is_asked).cloned().collect();
         let state = match mode {
             Mode::Observe => return None,
-            _ if plan.actions.is_empty() => PlanState::Empty,
+            _ if actions.is_empty() => PlanState::Empty,
             _ if is_refused => PlanState::Refused,
             Mode::Recommend => PlanState::Proposed,
             Mode::Enforce => PlanState::UnderWay,
         };
-        let mut said = PlanSaid::of(&plan.actions, state, self.summary(plan));
+        let shown = Shown::of(&actions);
+        let summary = self.summary(&shown.actions);
+        let mut said = PlanSaid::of(shown, state, summary);
         if is_refused {
-            let told: Vec<&str> = plan.report.promises.iter().map(|note| &*note.message).collect();
-            said.message = told.join("; ");
+            let told: Vec<String> =
+                plan.report.promises.iter().map(|note| note.message.to_string()).collect();
+            said.message = few(&told);
+        } else if mode == Mode::Enforce {
+            // All of it is done, also what is not shown.
+            said.message.clear();
         }
-        let launches = self.ledger.launches.values().filter_map(|launch| launch.decision);
-        let removals = self.ledger.removals.values().filter_map(|removal| removal.decision);
-        said.under_way = launches.chain(removals).map(|decision| decision.plan).collect();
-        said.approved = self.approved;
-        said.refused = self.refused.cloned();
+        if mode == Mode::Enforce {
+            let launches = self.ledger.launches.values().filter_map(|launch| launch.decision);
+            let removals = self.ledger.removals.values().filter_map(|removal| removal.decision);
+            said.under_way = launches.chain(removals).map(|decision| decision.plan).collect();
+        }
         Some(said)
     }
 
+    fn approvals(&self) -> Vec<Approval> {
+        let is_sure = |own: &&Approval| self.unstored != Some((own.plan, own.made_at));
+        self.ledger.approvals.iter().filter(is_sure).cloned().collect()
+    }
+
     /// `2 nodes more, 1 less; 12.40 → 13.40 USD an hour`
-    fn summary(&self, plan: &Plan) -> String {
-        let more = plan.actions.iter().filter(|action| is_launch(action));
-        let fewer = plan.actions.iter().filter(|action| is_removal(action));
+    fn summary(&self, actions: &[Action]) -> String {
+        let more = actions.iter().filter(|action| is_launch(action));
+        let fewer = actions.iter().filter(|action| is_removal(action));
         let price = |action: &Action| {
             let pool = self.snapshot.pool_named(&action.target.pool).map(|pool| pool.spec.price);
             let running =
@@ -306,8 +323,8 @@ impl Parts<'_> {
         let after = self.view.cost_per_hour + more.clone().map(price).sum() - fewer.clone().map(price).sum();
         let (more, fewer) = (more.count() as u32, fewer.count() as u32);
         let nodes = match (more, fewer) {
-            (0, 0) if plan.actions.is_empty() => return "nothing to do".to_owned(),
-            (0, 0) => return plural(plan.actions.len() as u32, "action"),
+            (0, 0) if actions.is_empty() => return "nothing to do".to_owned(),
+            (0, 0) => return plural(actions.len() as u32, "action"),
             (more, 0) => format!("{} more", plural(more, "node")),
             (0, fewer) => format!("{} less", plural(fewer, "node")),
             (more, fewer) => format!("{} more, {fewer} less", plural(more, "node")),

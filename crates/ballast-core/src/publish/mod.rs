@@ -23,7 +23,7 @@ pub use condition::{ConditionReason, ConditionStatus, ConditionType};
 pub use event::{Event, EventReason, EventRow, Regarding, RegardingKind};
 pub use herald::Herald;
 pub use pace::{Pace, Urgency};
-pub use plan::{PlanSaid, PlanState, PublishedAction, PublishedPlan, RefusedPlan};
+pub use plan::{PlanSaid, PlanState, PublishedAction, PublishedPlan};
 pub use status::{Condition, DocumentStatus, Fault, LastAction};
 
 pub(crate) use document::{NEEDED, Parts, publish};
@@ -34,6 +34,7 @@ use std::fmt;
 
 use crate::documents::DocumentKind;
 use crate::kube::Name;
+use crate::memory::Approval;
 use crate::policy::Mode;
 
 /// What is said of all documents that decisions are made by.
@@ -85,4 +86,6 @@ pub struct Said {
     pub conditions: Vec<ConditionReason>,
     /// The plan, of the ClusterPolicy.
     pub plan: Option<PlanSaid>,
+    /// What has become of the plans that were approved, of the ClusterPolicy.
+    pub approvals: Vec<Approval>,
 }

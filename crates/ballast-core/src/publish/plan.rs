@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
-use crate::plan::{Action, ActionCode, ActionId, ActionKind, Input, PlanId, Precondition, Reason, Target};
+use crate::memory::Approval;
+use crate::plan::{
+    Action, ActionCode, ActionId, ActionKind, Input, PlanId, Precondition, Reason, Target, plural,
+};
 use crate::units::{Span, Time};
 
 /// Actions that are published at most: more than that nobody reads before saying yes.
@@ -18,8 +21,6 @@ const DISPLACED_MAX: usize = 100;
 /// ten minutes, and no approval of what nobody looked at for longer.
 const VALID: Span = Span::from_mins(10);
 const HALF: Span = Span::from_mins(5);
-/// How long it is told at least that a plan is done or was refused: whoever approved it looks at it once a second or so.
-const TOLD: Span = Span::from_secs(30);
 
 /// The plan as it stands in the status of the ClusterPolicy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,15 +31,15 @@ pub struct PublishedPlan {
     pub id: PlanId,
     /// Since when it stands.
     pub made_at: Time,
-    /// Until when it can be approved; of one that is done or was refused, until when that is told at least.
+    /// Until when it can be approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Time>,
     /// What becomes of it.
     pub state: PlanState,
-    /// Why it was refused.
+    /// Why it is refused, or what of it can never be published.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// In a clause.
+    /// What is shown of it in a clause.
     pub summary: String,
     /// What is done, in this order; only this is carried out by an approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -56,11 +57,11 @@ pub enum PlanState {
     Empty,
     /// It waits for an approval.
     Proposed,
-    /// It is being carried out.
+    /// It is being carried out by itself.
     UnderWay,
     /// Nothing of it is under way any more.
     Done,
-    /// It was approved, or made, and is not carried out.
+    /// It was made, and is not carried out.
     Refused,
 }
 
@@ -98,65 +99,113 @@ pub struct PlanSaid {
     pub id: PlanId,
     /// `Empty`, `Proposed`, `UnderWay` or `Refused`.
     pub state: PlanState,
-    /// Why it was refused.
+    /// Why it is refused, or what of it can never be published.
     pub message: String,
-    /// In a clause.
+    /// What is published of it in a clause.
     pub summary: String,
     /// What is published of it.
     pub actions: Vec<PublishedAction>,
     /// How many more it has.
     pub more: u32,
-    /// Plans of which something is under way.
+    /// Plans of which something is under way, where they are carried out by themselves.
     pub under_way: BTreeSet<PlanId>,
-    /// The plan that was last approved and begun, and since when it stood.
-    pub approved: Option<(PlanId, Time)>,
-    /// The approved plan that was last refused.
-    pub refused: Option<RefusedPlan>,
 }
 
-/// An approved plan that is not carried out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefusedPlan {
-    /// Its name.
-    pub id: PlanId,
-    /// Since when it stood.
-    pub made_at: Time,
-    /// Why.
-    pub why: String,
+/// What of a plan is published.
+pub(crate) struct Shown {
+    /// These actions, of which none has to wait for another.
+    pub(crate) actions: Vec<Action>,
+    /// How many more there are.
+    pub(crate) more: u32,
+    /// What can never be published, and why.
+    pub(crate) too_large: Vec<String>,
+}
+
+impl Shown {
+    /// A beginning of these actions, cut between gangs. What is too large for any publication is passed over.
+    pub(crate) fn of(actions: &[Action]) -> Self {
+        let (mut shown, mut too_large, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for together in actions.chunk_by(|one, next| !one.gang.is_empty() && one.gang == next.gang) {
+            if together.iter().any(|action| !action.after.is_empty()) {
+                continue;
+            }
+            let own: usize = together.iter().map(|action| PublishedAction::of(action).bytes()).sum();
+            if let Some(why) = never_fits(together, own) {
+                too_large.push(why);
+                continue;
+            }
+            // A gang is not torn: one that is larger than what is shown of others stands alone.
+            let is_full = !shown.is_empty() && shown.len() + together.len() > ACTIONS_MAX;
+            if is_full || bytes + own > BYTES_MAX {
+                break;
+            }
+            bytes += own;
+            shown.extend_from_slice(together);
+        }
+        let more = (actions.len() - shown.len()) as u32;
+        Self { actions: shown, more, too_large }
+    }
+}
+
+/// Why actions that belong together can never be published, if they cannot.
+fn never_fits(together: &[Action], bytes: usize) -> Option<String> {
+    let first = together.first()?;
+    let wide = together.iter().find(|action| action.precondition.displaces.len() > DISPLACED_MAX);
+    if let Some(action) = wide {
+        let (name, pods) = (&action.target.name, action.precondition.displaces.len());
+        return Some(format!(
+            "{name} is passed over: {pods} pods would have to move, and no more than {DISPLACED_MAX} are approved at once"
+        ));
+    }
+    let name = if first.gang.is_empty() { &first.target.name } else { &first.gang };
+    let count = plural(together.len() as u32, "action");
+    (bytes > BYTES_MAX).then(|| {
+        format!("{name} is passed over: its {count} are more than one object holds; `mode: Enforce` carries them out")
+    })
+}
+
+/// The first few of many words.
+pub(crate) fn few(words: &[String]) -> String {
+    const FEW: usize = 5;
+    let told = words.iter().take(FEW).cloned().collect::<Vec<_>>().join("; ");
+    match words.len().saturating_sub(FEW) {
+        0 => told,
+        more => format!("{told}; and {more} more"),
+    }
 }
 
 impl PlanSaid {
-    /// What is published of these actions: a beginning of them, cut between gangs.
-    pub(crate) fn of(actions: &[Action], state: PlanState, summary: String) -> Self {
-        let mut published: Vec<PublishedAction> = Vec::new();
-        let mut bytes = 0;
-        for together in actions.chunk_by(|one, next| !one.gang.is_empty() && one.gang == next.gang) {
-            let told: Vec<PublishedAction> = together.iter().map(PublishedAction::of).collect();
-            bytes += told.iter().map(PublishedAction::bytes).sum::<usize>();
-            let displaces_many = told.iter().any(|own| own.precondition.displaces.len() > DISPLACED_MAX);
-            let follows = together.iter().any(|action| !action.after.is_empty());
-            if displaces_many || follows || bytes > BYTES_MAX || published.len() + told.len() > ACTIONS_MAX {
-                break;
-            }
-            published.extend(told);
-        }
-        let more = (actions.len() - published.len()) as u32;
+    /// What is said of a plan. One of which nothing can be published is not proposed: nobody could approve it.
+    pub(crate) fn of(shown: Shown, state: PlanState, summary: String) -> Self {
+        let Shown { actions, more, too_large } = shown;
+        let state = match state {
+            PlanState::Proposed if actions.is_empty() => PlanState::Refused,
+            state => state,
+        };
         Self {
-            id: PlanId::of(&actions[..published.len()]),
+            id: PlanId::of(&actions),
             state,
-            message: String::new(),
+            message: few(&too_large),
             summary,
-            actions: published,
+            actions: actions.iter().map(PublishedAction::of).collect(),
             more,
             under_way: BTreeSet::new(),
-            approved: None,
-            refused: None,
         }
     }
 
-    /// What stands in the status from now on.
-    pub(super) fn merge(&self, before: Option<&PublishedPlan>, now: Time) -> PublishedPlan {
-        before.and_then(|before| self.goes_on(before, now)).unwrap_or_else(|| self.begins(now))
+    /// What stands in the status from now on, by what stood there and what has become of approvals.
+    pub(super) fn merge(
+        &self,
+        before: Option<&PublishedPlan>,
+        approvals: &[Approval],
+        now: Time,
+    ) -> PublishedPlan {
+        let is_answered = |before: &PublishedPlan| {
+            approvals.iter().any(|own| (own.plan, own.made_at) == (before.id, before.made_at))
+        };
+        // An approval is of one publication: the same plan that is still wanted, or wanted again, asks anew.
+        let stands = before.filter(|before| !is_answered(before));
+        stands.and_then(|before| self.goes_on(before, now)).unwrap_or_else(|| self.begins(now))
     }
 
     fn begins(&self, now: Time) -> PublishedPlan {
@@ -174,35 +223,24 @@ impl PlanSaid {
 
     /// What becomes of the plan that stands, unless another takes its place.
     fn goes_on(&self, before: &PublishedPlan, now: Time) -> Option<PublishedPlan> {
-        let becomes = |state: PlanState, message: &str| {
-            let message = message.to_owned();
-            let valid_until = (state != PlanState::UnderWay).then(|| now + TOLD);
-            Some(PublishedPlan { state, message, valid_until, ..before.clone() })
+        let with = |state: PlanState, valid_until: Option<Time>| {
+            let (message, summary) = (self.message.clone(), self.summary.clone());
+            Some(PublishedPlan { state, valid_until, message, summary, more: self.more, ..before.clone() })
         };
         if self.under_way.contains(&before.id) {
-            return becomes(PlanState::UnderWay, "");
+            return Some(PublishedPlan { state: PlanState::UnderWay, ..before.clone() });
         }
         let is_same = self.id == before.id && self.state == before.state;
-        let is_valid = before.valid_until.is_some_and(|until| now < until);
-        let refused =
-            self.refused.as_ref().filter(|own| (own.id, own.made_at) == (before.id, before.made_at));
+        let valid = before.valid_until.filter(|until| now < *until);
         match before.state {
-            PlanState::UnderWay | PlanState::Empty if is_same => Some(before.clone()),
-            PlanState::UnderWay => becomes(PlanState::Done, ""),
-            // It was over before anybody could say that it was under way.
-            PlanState::Proposed if self.approved == Some((before.id, before.made_at)) => {
-                becomes(PlanState::Done, "")
+            PlanState::Proposed if is_same && valid.is_some() => {
+                with(PlanState::Proposed, valid.filter(|until| now + HALF < *until).or(Some(now + VALID)))
             }
-            PlanState::Proposed if refused.is_some() => {
-                becomes(PlanState::Refused, refused.map_or("", |refused| &refused.why))
-            }
-            PlanState::Proposed if is_same && is_valid => {
-                let until = before.valid_until.filter(|until| now + HALF < *until);
-                let valid_until = until.or(Some(now + VALID));
-                Some(PublishedPlan { valid_until, summary: self.summary.clone(), ..before.clone() })
-            }
-            PlanState::Done | PlanState::Refused if is_same || is_valid || self.state == PlanState::Empty => {
-                Some(before.clone())
+            PlanState::Empty | PlanState::Refused if is_same => with(before.state, None),
+            PlanState::UnderWay if is_same => Some(before.clone()),
+            // It is over: that stands there until there is something else to do.
+            PlanState::UnderWay | PlanState::Done if self.state == PlanState::Empty => {
+                Some(PublishedPlan { state: PlanState::Done, ..before.clone() })
             }
             _ => None,
         }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ConditionReason, ConditionStatus, ConditionType, PublishedPlan, Said, Urgency};
 use crate::kube::Name;
+use crate::memory::Approval;
 use crate::plan::{ActionKind, DecisionId};
 use crate::policy::Mode;
 use crate::units::Time;
@@ -42,6 +43,10 @@ pub struct DocumentStatus {
     /// The plan; of the ClusterPolicy alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<PublishedPlan>,
+    /// What has become of the plans that a person approved: all that are under way, and the last few that are over; of the
+    /// ClusterPolicy alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approval>,
 }
 
 /// Something that was begun.
@@ -110,6 +115,7 @@ impl Said {
             last_action: None,
             conditions,
             plan: None,
+            approvals: Vec::new(),
         }
     }
 
@@ -162,7 +168,8 @@ impl DocumentStatus {
             cost_per_hour: said.cost_per_hour.clone(),
             last_action: said.last_action.clone().or_else(|| self.last_action.clone()),
             conditions: said.conditions.iter().map(condition).collect(),
-            plan: said.plan.as_ref().map(|plan| plan.merge(self.plan.as_ref(), now)),
+            plan: said.plan.as_ref().map(|plan| plan.merge(self.plan.as_ref(), &said.approvals, now)),
+            approvals: said.approvals.clone(),
         }
     }
 
@@ -175,7 +182,7 @@ impl DocumentStatus {
         };
         let meaning = |status: &Self| {
             let conditions = ConditionType::ALL.map(|kind| status.condition(kind));
-            (conditions, status.mode, status.observed_generation, proposal(status))
+            (conditions, status.mode, status.observed_generation, proposal(status), status.approvals.clone())
         };
         match self == after {
             true => None,

@@ -4,14 +4,15 @@ mod events;
 
 use proptest::prelude::*;
 
+use super::plan::{Shown, few};
 use super::{
     ConditionReason, ConditionStatus, ConditionType, DocumentRef, DocumentStatus, Fault, PlanSaid, PlanState,
-    Published, PublishedPlan, RefusedPlan, Said,
+    Published, PublishedPlan, Said,
 };
 use crate::documents::DocumentKind;
 use crate::engine::Engine;
 use crate::fixtures::{Cluster, a_pool, labels, noon};
-use crate::memory::{BackOff, BackOffKey};
+use crate::memory::{Approval, ApprovalState, BackOff, BackOffKey};
 use crate::observation::{ErrorClass, InstanceState, Observation, Source, SourceError};
 use crate::plan::{Action, PlanId};
 use crate::policy::{Mode, Pause};
@@ -274,30 +275,59 @@ fn launches(count: u32, gang: u32) -> Vec<Action> {
     actions
 }
 
+/// What is said of these actions where they wait for an approval.
+fn proposed(actions: &[Action]) -> PlanSaid {
+    PlanSaid::of(Shown::of(actions), PlanState::Proposed, String::new())
+}
+
 #[test]
 fn a_published_plan_is_cut_between_gangs_and_its_id_is_of_what_is_left() {
-    for (count, gang, published) in [(3, 0, 3), (60, 0, 50), (60, 20, 40), (60, 51, 0)] {
+    for (count, gang, published) in [(3, 0, 3), (60, 0, 50), (60, 20, 40), (60, 51, 51)] {
         let actions = launches(count, gang);
-        let said = PlanSaid::of(&actions, PlanState::Proposed, String::new());
+        let said = proposed(&actions);
         assert_eq!((said.actions.len(), said.more), (published, count - published as u32));
-        assert_eq!(said.id, PlanId::of(&actions[..published]));
+        assert_eq!((said.id, said.state), (PlanId::of(&actions[..published]), PlanState::Proposed));
         assert!(serde_json::to_vec(&said.actions).unwrap().len() <= 33 * 1024);
     }
-    let mut wide = launches(3, 0);
-    wide[1].precondition.displaces = (0..101).map(|at| format!("pod-{at}").into()).collect();
-    assert_eq!(PlanSaid::of(&wide, PlanState::Proposed, String::new()).actions.len(), 1);
     let mut long = launches(10, 0);
     for action in &mut long {
         action.precondition.waits_for = (0..200).map(|at| format!("{at:036}").into()).collect();
     }
-    assert_eq!(PlanSaid::of(&long, PlanState::Proposed, String::new()).actions.len(), 4, "32 KiB");
+    assert_eq!(proposed(&long).actions.len(), 4, "32 KiB");
+}
+
+#[test]
+fn what_is_too_large_is_passed_over_with_words_and_never_proposed_alone() {
+    let mut wide = launches(3, 0);
+    wide[1].precondition.displaces = (0..101).map(|at| format!("pod-{at}").into()).collect();
+    let said = proposed(&wide);
+    assert_eq!((said.actions.len(), said.more, said.state), (2, 1, PlanState::Proposed));
+    assert_eq!(said.id, PlanId::of(&[wide[0].clone(), wide[2].clone()]));
+    assert_eq!(
+        said.message,
+        "cpu-2 is passed over: 101 pods would have to move, and no more than 100 are approved at once"
+    );
+    let many = launches(400, 200);
+    let said = proposed(&many);
+    assert_eq!((said.actions.len(), said.more, said.state), (0, 400, PlanState::Refused));
+    let words = |gang: &str| {
+        format!(
+            "{gang} is passed over: its 200 actions are more than one object holds; `mode: Enforce` carries them out"
+        )
+    };
+    assert_eq!(said.message, format!("{}; {}", words("ml/g0"), words("ml/g1")));
+    let stands = said.merge(None, &[], noon());
+    assert_eq!((stands.state, stands.valid_until), (PlanState::Refused, None));
+    assert_eq!(said.merge(Some(&stands), &[], seconds(9000)), stands);
+    let told: Vec<String> = (1..9).map(|at| at.to_string()).collect();
+    assert_eq!(few(&told), "1; 2; 3; 4; 5; and 3 more");
 }
 
 /// A proposal of so many launches.
 fn proposal(count: u32) -> PlanSaid {
     let actions = launches(count, 0);
     let state = if count == 0 { PlanState::Empty } else { PlanState::Proposed };
-    PlanSaid::of(&actions, state, format!("{count} nodes more"))
+    PlanSaid::of(Shown::of(&actions), state, format!("{count} nodes more"))
 }
 
 fn seconds(span: i64) -> Time {
@@ -307,62 +337,55 @@ fn seconds(span: i64) -> Time {
 #[test]
 fn a_proposal_keeps_its_time_and_is_renewed_at_half_its_life() {
     let said = proposal(1);
-    let first = said.merge(None, noon());
+    let first = said.merge(None, &[], noon());
     assert_eq!((first.made_at, first.valid_until), (noon(), Some(seconds(600))));
-    assert_eq!(said.merge(Some(&first), seconds(299)), first);
-    let renewed = said.merge(Some(&first), seconds(300));
+    assert_eq!(said.merge(Some(&first), &[], seconds(299)), first);
+    let renewed = said.merge(Some(&first), &[], seconds(300));
     assert_eq!((renewed.made_at, renewed.valid_until), (noon(), Some(seconds(900))));
-    let after_an_outage = said.merge(Some(&first), seconds(600));
+    let after_an_outage = said.merge(Some(&first), &[], seconds(600));
     assert_eq!(after_an_outage.made_at, seconds(600), "nobody looked at it for so long: it is proposed anew");
-    assert_eq!(proposal(2).merge(Some(&first), seconds(10)).made_at, seconds(10));
-    let none = proposal(0).merge(Some(&first), seconds(10));
+    assert_eq!(proposal(2).merge(Some(&first), &[], seconds(10)).made_at, seconds(10));
+    let none = proposal(0).merge(Some(&first), &[], seconds(10));
     assert_eq!((none.state, none.valid_until), (PlanState::Empty, None));
-    assert_eq!(proposal(0).merge(Some(&none), seconds(9000)), none);
+    assert_eq!(proposal(0).merge(Some(&none), &[], seconds(9000)), none);
 }
 
 #[test]
-fn an_approved_plan_is_under_way_then_done_and_stands_until_another_is_proposed() {
-    let first = proposal(1).merge(None, noon());
-    let mut said = proposal(0);
-    said.under_way = [first.id].into();
+fn a_plan_that_is_carried_out_by_itself_is_under_way_then_done() {
+    let enforced = |count: u32, under_way: &[PlanId]| {
+        let mut said = proposal(count);
+        said.state = if count == 0 { PlanState::Empty } else { PlanState::UnderWay };
+        said.under_way = under_way.iter().copied().collect();
+        said
+    };
     let state = |plan: &PublishedPlan| (plan.id, plan.state, plan.made_at);
-    let begun = said.merge(Some(&first), seconds(1));
+    let first = enforced(1, &[]).merge(None, &[], noon());
+    let begun = enforced(0, &[first.id]).merge(Some(&first), &[], seconds(1));
     assert_eq!(state(&begun), (first.id, PlanState::UnderWay, noon()));
-    // Meanwhile nothing else is proposed.
-    let mut next = proposal(2);
-    next.under_way = [first.id].into();
-    assert_eq!(next.merge(Some(&begun), seconds(2)), begun);
-    let done = proposal(0).merge(Some(&begun), seconds(3));
+    let done = enforced(0, &[]).merge(Some(&begun), &[], seconds(3));
     assert_eq!(state(&done), (first.id, PlanState::Done, noon()));
-    assert_eq!(proposal(0).merge(Some(&done), seconds(9000)), done);
-    assert_eq!(proposal(2).merge(Some(&begun), seconds(3)), done, "that it is done is told first");
-    assert_eq!(proposal(2).merge(Some(&done), seconds(32)), done, "long enough for whoever waits for it");
-    assert_eq!(proposal(2).merge(Some(&done), seconds(33)).state, PlanState::Proposed);
+    assert_eq!(enforced(0, &[]).merge(Some(&done), &[], seconds(9000)), done);
+    assert_eq!(enforced(2, &[]).merge(Some(&done), &[], seconds(9000)).made_at, seconds(9000));
 }
 
 #[test]
-fn an_approved_plan_that_was_over_at_once_is_done_all_the_same() {
-    let first = proposal(1).merge(None, noon());
-    let mut said = proposal(0);
-    said.approved = Some((first.id, noon()));
-    let done = said.merge(Some(&first), seconds(1));
-    assert_eq!((done.id, done.state), (first.id, PlanState::Done));
+fn a_plan_whose_approval_was_answered_asks_anew() {
+    let first = proposal(1).merge(None, &[], noon());
+    let answered = |made_at: Time| Approval {
+        plan: first.id,
+        made_at,
+        state: ApprovalState::Refused,
+        actions: 1,
+        failed: Vec::new(),
+        message: "paused".to_owned(),
+    };
+    let anew = proposal(1).merge(Some(&first), &[answered(noon())], seconds(1));
+    assert_eq!((anew.id, anew.state, anew.made_at), (first.id, PlanState::Proposed, seconds(1)));
+    assert_eq!(proposal(1).merge(Some(&anew), &[answered(noon())], seconds(2)), anew, "once");
+    let none = proposal(0).merge(Some(&first), &[answered(noon())], seconds(1));
+    assert_eq!(none.state, PlanState::Empty);
     // An approval of the same actions at another time says nothing of it.
-    said.approved = Some((first.id, seconds(-600)));
-    assert_eq!(said.merge(Some(&first), seconds(1)).state, PlanState::Empty);
-}
-
-#[test]
-fn a_refused_plan_says_why_and_is_not_proposed_anew_at_once() {
-    let first = proposal(1).merge(None, noon());
-    let mut said = proposal(1);
-    said.refused = Some(RefusedPlan { id: first.id, made_at: noon(), why: "paused".to_owned() });
-    let refused = said.merge(Some(&first), seconds(1));
-    assert_eq!((refused.state, &*refused.message), (PlanState::Refused, "paused"));
-    assert_eq!(said.merge(Some(&refused), seconds(30)), refused);
-    assert_eq!(proposal(2).merge(Some(&refused), seconds(30)), refused);
-    let anew = said.merge(Some(&refused), seconds(31));
-    assert_eq!((anew.state, &*anew.message, anew.made_at), (PlanState::Proposed, "", seconds(31)));
+    assert_eq!(proposal(1).merge(Some(&first), &[answered(seconds(-600))], seconds(1)), first);
 }
 
 proptest! {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use ballast_core::observation::{ErrorClass, SourceError};
-use ballast_core::policy::ClusterPolicySpec;
+use ballast_core::policy::{ClusterPolicySpec, Mode};
 use ballast_core::publish::{DocumentStatus, PublishedPlan};
 
 use super::error::classed;
@@ -29,8 +29,10 @@ pub fn approval_of(plan: &PublishedPlan) -> String {
 
 /// The ClusterPolicy as it was read.
 pub struct Policy {
-    /// The plan that stands there.
-    pub plan: Option<PublishedPlan>,
+    /// How far Ballast goes, as it is written there; none where nothing is.
+    pub mode: Option<Mode>,
+    /// What Ballast says there.
+    pub status: DocumentStatus,
     version: Value,
 }
 
@@ -43,8 +45,11 @@ impl Policy {
     pub async fn read(client: &Client) -> Result<Self, SourceError> {
         let request = Request::new(POLICIES).get(POLICY, &Default::default());
         let object = answer(client, request.map_err(kube::Error::BuildRequest)).await?;
-        let plan = DocumentStatus::read(object["status"].clone()).plan;
-        Ok(Self { plan, version: object["metadata"]["resourceVersion"].clone() })
+        Ok(Self {
+            mode: serde_json::from_value(object["spec"]["mode"].clone()).ok(),
+            status: DocumentStatus::read(object["status"].clone()),
+            version: object["metadata"]["resourceVersion"].clone(),
+        })
     }
 
     /// Approves the plan, unless the policy has changed in any way since it was read.

@@ -1,17 +1,19 @@
 //! A plan that a person approved is done as it was published, or not at all.
 
-use crate::engine::{Engine, Refusal};
+use crate::engine::{Engine, Judgement, Refusal};
 use crate::fixtures::labels;
-use crate::memory::{Launch, LaunchKind};
-use crate::observation::InstanceState;
+use crate::memory::{Approval, ApprovalState, Launch, LaunchKind, Ledger};
+use crate::observation::{ErrorClass, InstanceState, SourceError};
+use crate::plan::ActionKind;
 use crate::policy::Mode;
+use crate::procedure::Reply;
 use crate::publish::{DocumentStatus, PlanState, PublishedPlan};
 use crate::record::replay;
 use crate::snapshot::CORDON_MARK;
 use crate::units::Span;
 
 use super::acting::{one_unneeded, three_wait};
-use super::world::{Fault, World};
+use super::world::{Fault, World, four_cores};
 use crate::fixtures::Cluster;
 
 /// A world in `Recommend` that has been looked at once.
@@ -30,6 +32,17 @@ fn stands(world: &mut World, before: Option<&PublishedPlan>) -> PublishedPlan {
     before.merge(said, 1, world.now()).plan.expect("a plan")
 }
 
+/// What the status of the policy says has become of an approved plan.
+fn became(world: &mut World, plan: &PublishedPlan) -> Option<Approval> {
+    let published = world.engine.published(world.now());
+    let said = published.documents.values().find(|said| said.plan.is_some()).expect("there is a policy");
+    said.approvals.iter().find(|own| (own.plan, own.made_at) == (plan.id, plan.made_at)).cloned()
+}
+
+fn state(world: &mut World, plan: &PublishedPlan) -> Option<ApprovalState> {
+    became(world, plan).map(|own| own.state)
+}
+
 #[test]
 fn what_is_approved_is_done_and_nothing_else() {
     let mut world = recommending(three_wait());
@@ -39,21 +52,21 @@ fn what_is_approved_is_done_and_nothing_else() {
     world.cluster.pending("late-1", &[("cpu", "3")]);
     world.engine.approve(world.now(), &plan, &[]).expect("it stands");
     world.tick();
-    let begun = stands(&mut world, Some(&plan));
-    assert_eq!((begun.id, begun.state), (plan.id, PlanState::UnderWay));
+    assert_eq!(state(&mut world, &plan), Some(ApprovalState::UnderWay));
+    // Meanwhile what comes next is proposed, for the one that came late.
+    let next = stands(&mut world, Some(&plan));
+    assert_eq!((next.state, next.actions.len()), (PlanState::Proposed, 1));
     world.run(Span::from_mins(10));
     assert_eq!((world.made, world.waiting(), world.count("create")), (3, 1, 3));
-    let done = stands(&mut world, Some(&begun));
-    assert_eq!((done.id, done.state), (plan.id, PlanState::Done));
-    let ledger = &world.engine.memory().ledger;
-    assert!(ledger.approved.is_empty() && ledger.launches.is_empty(), "it is over, and is not remembered");
+    let done = became(&mut world, &plan).expect("it is told");
+    assert_eq!((done.state, done.actions, done.failed), (ApprovalState::Done, 3, Vec::new()));
+    assert!(world.engine.memory().ledger.launches.is_empty());
     let sent = |world: &World| world.log.iter().filter(|words| *words != "write-history").count();
     let before = sent(&world);
     world.run(Span::from_mins(10));
     assert_eq!(sent(&world), before, "and nothing more is asked for");
-    // What is proposed next is for the one that came late.
-    let next = stands(&mut world, Some(&done));
-    assert_eq!((next.state, next.actions.len()), (PlanState::Proposed, 1));
+    let still = stands(&mut world, Some(&next));
+    assert_eq!((still.state, still.id), (PlanState::Proposed, next.id));
 }
 
 #[test]
@@ -80,7 +93,7 @@ fn an_approved_removal_goes_on_after_a_crash() {
         world.run(Span::from_mins(15));
         assert_eq!(world.cluster.instances["sim:///n2"].state, InstanceState::Stopped, "after {crash}");
         assert_eq!((world.stops, world.cordoned().len()), (1, 0), "after {crash}: {:?}", world.log);
-        assert!(world.engine.memory().ledger.approved.is_empty());
+        assert_eq!(state(&mut world, &plan), Some(ApprovalState::Done), "after {crash}");
     }
 }
 
@@ -92,11 +105,11 @@ fn an_approved_removal_that_had_done_nothing_before_a_crash_is_proposed_anew() {
     world.engine.approve(world.now(), &plan, &[]).expect("it stands");
     world.run(Span::from_mins(5));
     assert_eq!((world.count("cordon"), world.stops, world.restarts), (0, 0, 1), "{:?}", world.log);
-    let again = stands(
-        &mut world,
-        Some(&PublishedPlan { state: PlanState::Done, valid_until: None, ..plan.clone() }),
-    );
+    let failed = became(&mut world, &plan).expect("it is told").failed;
+    assert_eq!(failed, [plan.actions[0].id]);
+    let again = stands(&mut world, Some(&plan));
     assert_eq!((again.id, again.state), (plan.id, PlanState::Proposed));
+    assert_ne!(again.made_at, plan.made_at, "it asks anew");
 }
 
 #[test]
@@ -107,11 +120,104 @@ fn an_approval_that_was_begun_before_a_crash_is_not_begun_twice() {
     world.tick();
     world.restart();
     world.tick();
+    assert_eq!(world.engine.judgement(&plan), Judgement::Settled);
     world.engine.approve(world.now(), &plan, &[]).expect("it goes on");
     world.run(Span::from_mins(5));
     assert_eq!((world.made, world.waiting()), (3, 0));
-    let again = world.engine.approve(world.now(), &plan, &[]).expect_err("it was done");
+    world.restart();
+    world.tick();
+    assert_eq!(world.engine.judgement(&plan), Judgement::Settled, "also when nothing of it is under way");
+    let anew = PublishedPlan { made_at: world.now(), ..plan };
+    let again = world.engine.approve(world.now(), &anew, &[]).expect_err("it was done");
     assert!(matches!(again, Refusal::Changed { how: "is there already", .. }), "{again}");
+}
+
+#[test]
+fn an_approval_is_sure_once_it_is_stored_and_open_again_where_that_is_lost() {
+    let mut world = recommending(three_wait());
+    let plan = stands(&mut world, None);
+    assert_eq!(world.engine.judgement(&plan), Judgement::Open);
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
+    assert_eq!((world.engine.judgement(&plan), state(&mut world, &plan)), (Judgement::Unstored, None));
+    // Somebody else has written the ledger meanwhile: the very first write after the approval is refused.
+    let other = Ledger { version: 1, ..Ledger::default() };
+    world.stored = Some((1, serde_json::to_string(&other).expect("a ledger")));
+    world.tick();
+    assert_eq!(world.engine.judgement(&plan), Judgement::Open, "{:?}", world.log);
+    assert_eq!((world.count("create"), state(&mut world, &plan)), (0, None), "nothing was begun");
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
+    world.tick();
+    assert_eq!(world.engine.judgement(&plan), Judgement::Settled);
+    world.run(Span::from_mins(5));
+    assert_eq!((world.made, world.waiting()), (3, 0));
+}
+
+#[test]
+fn an_approval_is_refused_where_the_ledger_may_not_be_written() {
+    let mut world = recommending(three_wait());
+    let plan = stands(&mut world, None);
+    world.fault = Some((world.log.len(), Fault::Refused(ErrorClass::Auth)));
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
+    world.run(Span::from_secs(10));
+    let refused = became(&mut world, &plan).expect("it is told");
+    assert_eq!(refused.state, ApprovalState::Refused);
+    assert!(refused.message.starts_with("the ledger may not be written: "), "{}", refused.message);
+    assert!(refused.message.ends_with("; nothing of it was done"), "{}", refused.message);
+    assert_eq!((world.count("create"), world.engine.memory().ledger.launches.len()), (0, 0));
+    let again = stands(&mut world, Some(&plan));
+    assert_eq!((again.id, again.state), (plan.id, PlanState::Proposed));
+}
+
+#[test]
+fn while_the_ledger_is_read_again_nothing_is_judged() {
+    let mut world = recommending(three_wait());
+    let plan = stands(&mut world, None);
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
+    let observations = world.cluster.observations();
+    let outcome = world.engine.tick(world.now(), observations);
+    let (id, _) = outcome.requests.first().expect("the ledger is written").clone();
+    let conflict = SourceError { class: ErrorClass::Conflict, message: String::new() };
+    let _ = world.engine.settle(world.now(), id, Reply::Failed(conflict));
+    assert!(!world.engine.sees(world.now(), &plan), "so nobody is told anything");
+    assert_eq!(world.engine.approve(world.now(), &plan, &[]), Err(Refusal::LedgerUnknown));
+}
+
+#[test]
+fn what_came_to_nothing_is_told_to_whoever_approved_it() {
+    let mut world = recommending(three_wait());
+    world.refuses = Some(ErrorClass::Quota);
+    let plan = stands(&mut world, None);
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
+    world.run(Span::from_mins(1));
+    let done = became(&mut world, &plan).expect("it is told");
+    assert_eq!((done.state, done.failed.len()), (ApprovalState::Done, 3));
+}
+
+#[test]
+fn a_node_that_waits_to_go_is_taken_back_without_a_second_yes() {
+    let mut cluster = Cluster::new();
+    four_cores(&mut cluster);
+    cluster.pools.get_mut("cpu").expect("it is there").scale_down.wait_for_completion = true;
+    cluster.node("n1", "cpu");
+    cluster.running("batch-1", "n1", &[("cpu", "1")]).metadata.owner_references[0].kind = "Job".into();
+    cluster.without_removal_budgets();
+    let mut world = recommending(cluster);
+    let plan = stands(&mut world, None);
+    assert_eq!(plan.actions.iter().map(|own| own.kind).collect::<Vec<_>>(), [ActionKind::CordonNode]);
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
+    world.run(Span::from_secs(30));
+    assert_eq!((world.cordoned().len(), state(&mut world, &plan)), (1, Some(ApprovalState::UnderWay)));
+    // While it waits for the job to end, a pod comes that it could take.
+    world.cluster.pending("web-1", &[("cpu", "2")]);
+    world.run(Span::from_mins(1));
+    assert_eq!(
+        (world.cordoned().len(), world.count("create"), world.count("evict")),
+        (0, 0, 0),
+        "{:?}",
+        world.log
+    );
+    let told = became(&mut world, &plan).expect("it is told");
+    assert_eq!((told.state, told.failed), (ApprovalState::Done, vec![plan.actions[0].id]));
 }
 
 /// What happens between the publication and the approval, and what is said then.
@@ -127,6 +233,11 @@ fn every_refusal_says_why_and_nothing_is_done() {
             "the mode is Observe: only in Recommend is a plan carried out by an approval",
         ),
         (three_wait, |_, plan| plan.state = PlanState::Done, "it is not proposed any more"),
+        (
+            three_wait,
+            |world, _| world.cluster.policy.limits.nodes = None,
+            "limits.nodes and limits.costPerHour of the ClusterPolicy are not set",
+        ),
         (
             three_wait,
             |world, _| world.cluster.now += Span::from_mins(10),
@@ -248,8 +359,8 @@ fn a_refused_plan_is_published_as_such() {
     world.cluster.now += Span::from_secs(2);
     world.tick();
     world.engine.approve(world.now(), &plan, &[]).expect_err("it is paused");
-    let refused = stands(&mut world, Some(&plan));
-    assert_eq!((refused.id, refused.state), (plan.id, PlanState::Refused));
+    let refused = became(&mut world, &plan).expect("it is told");
+    assert_eq!(refused.state, ApprovalState::Refused);
     assert_eq!(refused.message, "cpu is paused; nothing of it was done");
 }
 

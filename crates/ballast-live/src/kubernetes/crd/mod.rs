@@ -106,11 +106,11 @@ impl Kind {
 }
 
 /// What Ballast says of a document, from the type that is written: a field that the schema did not know would be dropped by
-/// the API without a word. Only the ClusterPolicy has a plan.
+/// the API without a word. Only the ClusterPolicy has a plan, and approvals of it.
 fn status(kind: &str) -> Value {
     let mut schema = structural::schema(schema_for!(DocumentStatus).to_value());
     if let Some(fields) = schema["properties"].as_object_mut().filter(|_| kind != "ClusterPolicy") {
-        fields.remove("plan");
+        ["plan", "approvals"].iter().for_each(|field| drop(fields.remove(*field)));
     }
     let conditions = &mut schema["properties"]["conditions"];
     conditions["x-kubernetes-list-type"] = "map".into();
