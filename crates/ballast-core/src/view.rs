@@ -153,6 +153,19 @@ pub enum NodeState {
     Stopped,
 }
 
+impl NodeState {
+    /// Every state.
+    pub const ALL: [Self; 7] = [
+        Self::Starting,
+        Self::Ready,
+        Self::Unready,
+        Self::Cordoned,
+        Self::Draining,
+        Self::Stopping,
+        Self::Stopped,
+    ];
+}
+
 /// Pods of one class that wait.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

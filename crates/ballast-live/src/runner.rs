@@ -81,6 +81,9 @@ pub trait Listener: Send {
     /// A plan was made, and took so long.
     fn planned_in(&mut self, _took: Duration) {}
 
+    /// The lease is this process's, and this keeps it from leading; or nothing does any more.
+    fn kept_from_leading(&mut self, _why: Option<&str>) {}
+
     /// The runner's loop has turned: it does so every few seconds, also when nothing happens.
     fn turned(&mut self) {}
 }
@@ -381,30 +384,36 @@ impl<L: Listener> Runner<L> {
     async fn lead_or_follow(&mut self) {
         let is_ours = self.leadership.borrow_and_update().until().is_some();
         match (is_ours && *self.lease_wanted.borrow(), self.leads) {
-            (true, false) if self.knows_pools => self.lead().await,
+            (true, false) if self.knows_pools => {
+                let led = self.lead().await;
+                if let Err(why) = &led {
+                    tracing::error!(why, "not leading yet");
+                }
+                self.listener.kept_from_leading(led.err().as_deref());
+            }
             (false, true) => self.follow(),
             _ => {}
         }
     }
 
     /// Leads from now on, with the memory that is stored. Where it cannot be read, the next renewal of the lease tries again.
-    async fn lead(&mut self) {
-        let stored = match tokio::time::timeout(REQUEST_TIMEOUT, self.kubernetes.memory().read()).await {
-            Ok(Ok(stored)) => stored,
-            Ok(Err(error)) => return tracing::error!(%error, "cannot read the memory: not leading yet"),
-            Err(_) => return tracing::error!("no answer about the memory in time: not leading yet"),
-        };
-        if let Err(error) =
-            self.engine.lead(self.clock.now(), stored.ledger.as_deref(), stored.history.as_deref())
-        {
-            return tracing::error!(%error, "the stored ledger cannot be read: not leading, so that nothing is forgotten");
-        }
+    async fn lead(&mut self) -> Result<(), String> {
+        let read = tokio::time::timeout(REQUEST_TIMEOUT, self.kubernetes.memory().read()).await;
+        let stored = read
+            .map_err(|_| "no answer about the memory in time".to_owned())?
+            .map_err(|error| format!("the memory cannot be read: {error}"))?;
+        self.engine
+            .lead(self.clock.now(), stored.ledger.as_deref(), stored.history.as_deref())
+            // Else what was begun would be forgotten.
+            .map_err(|error| format!("the stored ledger cannot be understood: {error}"))?;
         self.leads = true;
         tracing::info!(identity = %self.options.identity, "this process leads");
         self.observe_nothing();
+        Ok(())
     }
 
     fn follow(&mut self) {
+        self.listener.kept_from_leading(None);
         if std::mem::take(&mut self.leads) {
             self.engine.follow(self.clock.now());
             self.word.send_replace(None);

@@ -68,6 +68,6 @@ async fn a_process_that_has_just_begun_lives_and_is_not_ready() {
     let (status, _, text) = ask(&Metrics::new(), "/readyz").await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     let expected = "[-] seen: nodes, pods and disruption budgets are not known yet\n[-] decides: no plan was made yet\n\
-                    [+] acts: mode Observe, nothing to act\n";
+                    [+] acts: mode Observe, nothing to act\n[+] leads: nothing to lead\n";
     assert_eq!(text, expected);
 }

@@ -6,6 +6,7 @@ mod commands;
 mod crashes;
 mod events;
 mod faults;
+mod health;
 mod kubelet;
 mod leaders;
 mod life;

@@ -11,7 +11,7 @@ use crate::stage::Stage;
 const ACCOUNT: &str = "system:serviceaccount:ballast:ballast";
 
 /// Runs as the service account with the roles of a mode, and its policy.
-fn run(stage: &Stage, mode: Mode) -> Result<Daemon> {
+pub(crate) fn run(stage: &Stage, mode: Mode) -> Result<Daemon> {
     let word = format!("{mode:?}");
     let file = format!("{}/../deploy/rbac/{}.yaml", env!("CARGO_MANIFEST_DIR"), word.to_lowercase());
     stage.cluster.apply(&std::fs::read_to_string(&file).with_context(|| file.clone())?)?;

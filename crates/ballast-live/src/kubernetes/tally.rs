@@ -1,9 +1,11 @@
 //! A count of all requests to the API, by what they ask for and how it ended: what metrics show, and what readiness is judged
 //! by. It stands between the client and the connection, so that no request passes it by.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use http::{Method, Request, Response, StatusCode};
@@ -21,6 +23,9 @@ pub struct Asked {
     /// …with what.
     pub resource: &'static str,
 }
+
+/// So long it counts that something was denied: what is needed is asked for again within it.
+const DENIED_FOR: Duration = Duration::from_secs(600);
 
 const OTHER: Asked = Asked { verb: "other", resource: "other" };
 
@@ -64,8 +69,10 @@ pub struct Tally(Arc<Counts>);
 
 struct Counts {
     rows: Vec<(Asked, [AtomicU64; Ended::ALL.len()])>,
-    /// What was denied and has not gone well since.
-    denied: Mutex<Vec<Asked>>,
+    /// What was denied and has not gone well since, and when it last was.
+    denied: Mutex<Vec<(Asked, Instant)>>,
+    /// When something last went well, by row.
+    well: Mutex<BTreeMap<usize, Instant>>,
     /// Events that were told, by reason.
     events: [AtomicU64; EventReason::CATALOGUE.len()],
     /// Events that were not: too many waited, or for want of a lease, of an answer or of a right.
@@ -87,7 +94,7 @@ impl Default for Counts {
         }
         let rows = rows.into_iter().chain([OTHER]).map(|asked| (asked, Default::default())).collect();
         let events = [const { AtomicU64::new(0) }; EventReason::CATALOGUE.len()];
-        Self { rows, denied: Mutex::default(), events, dropped: AtomicU64::new(0) }
+        Self { rows, denied: Mutex::default(), well: Mutex::default(), events, dropped: AtomicU64::new(0) }
     }
 }
 
@@ -100,9 +107,18 @@ impl Tally {
         })
     }
 
-    /// What was denied the last time that it was asked for.
+    /// What was denied the last time that it was asked for, of late: what admission refuses once may never be asked for again.
     pub fn denied(&self) -> Vec<Asked> {
-        self.0.denied.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let denied = self.0.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_late = denied.iter().filter(|(_, at)| at.elapsed() < DENIED_FOR);
+        of_late.map(|(asked, _)| *asked).collect()
+    }
+
+    /// When something was last asked of a resource and went well.
+    pub fn went_well(&self, resource: &str) -> Option<Instant> {
+        let well = self.0.well.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = well.iter().filter(|(row, _)| self.0.rows[**row].0.resource == resource);
+        own.map(|(_, at)| *at).max()
     }
 
     /// Events that were told, by reason.
@@ -125,13 +141,20 @@ impl Tally {
     }
 
     fn count(&self, asked: Asked, ended: Ended) {
-        if let Some((_, counts)) = self.0.rows.iter().find(|(row, _)| *row == asked) {
-            counts[ended as usize].fetch_add(1, Ordering::Relaxed);
+        if let Some(row) = self.0.rows.iter().position(|(row, _)| *row == asked) {
+            self.0.rows[row].1[ended as usize].fetch_add(1, Ordering::Relaxed);
+            if ended == Ended::Ok {
+                let mut well = self.0.well.lock().unwrap_or_else(PoisonError::into_inner);
+                well.insert(row, Instant::now());
+            }
         }
         let mut denied = self.0.denied.lock().unwrap_or_else(PoisonError::into_inner);
-        denied.retain(|other| *other != asked);
+        // That nobody answers says nothing of what is allowed.
+        if ended != Ended::Failed {
+            denied.retain(|(other, _)| *other != asked);
+        }
         if ended == Ended::Denied {
-            denied.push(asked);
+            denied.push((asked, Instant::now()));
         }
     }
 
@@ -178,6 +201,19 @@ impl<S> Layer<S> for Tally {
     }
 }
 
+/// A request that is out; counted when it has ended, or is not waited for any more.
+struct Open {
+    tally: Tally,
+    asked: Asked,
+    ended: Ended,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.tally.count(self.asked, self.ended);
+    }
+}
+
 /// A connection whose requests are counted.
 pub struct Tallied<S> {
     inner: S,
@@ -201,8 +237,10 @@ where
         let (tally, asked) = (self.tally.clone(), self.tally.row(&request));
         let answer = self.inner.call(request);
         Box::pin(async move {
+            // Whoever has waited long enough drops this: that is counted too.
+            let mut open = Open { tally, asked, ended: Ended::Failed };
             let answer = answer.await;
-            tally.count(asked, answer.as_ref().map_or(Ended::Failed, |answer| Ended::of(answer.status())));
+            open.ended = answer.as_ref().map_or(Ended::Failed, |answer| Ended::of(answer.status()));
             answer
         })
     }

@@ -12,8 +12,9 @@ pub(super) fn page() -> String {
          summed up as `~others`. The codes of `reason` are those of [Reasons](reasons.md).\n\
          - `/healthz` answers 200 while the loop turns, 503 where it has not for 30 seconds.\n\
          - `/readyz` answers 200 or 503, a line a check: `seen` (nodes, pods and disruption budgets are known and fresh), \
-         `decides` (plans come when they are due), `acts` (the API refuses nothing that is asked of it). A process that \
-         follows another is ready to take over, and so is ready.\n\n\
+         `decides` (plans come when they are due), `acts` (the API has refused nothing that decisions and actions need, within ten \
+         minutes), `leads` (somebody keeps the lease, in `Enforce` the limits are set, and neither is the ledger unstored nor a \
+         holder of the lease kept from leading for 30 seconds). A process that follows another is ready to take over, and so is ready.\n\n\
          | metric | kind | labels | what it tells |\n|---|---|---|---|\n",
     );
     for Metric { name, kind, help, labels, .. } in METRICS {

@@ -61,6 +61,10 @@ impl Listener for Faces {
         self.meter.planned_in(took);
     }
 
+    fn kept_from_leading(&mut self, why: Option<&str>) {
+        self.meter.kept_from_leading(why);
+    }
+
     fn turned(&mut self) {
         self.meter.turned();
     }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ballast_core::engine::{Ended, Engine, Outcome, RequestId};
-use ballast_core::plan::{Plan, Step};
+use ballast_core::engine::{Begun, Ended, Engine, Outcome, RequestId};
+use ballast_core::observation::{Body as Told, Change, Object, Observation};
+use ballast_core::plan::{HoldReason, Plan, Step};
 use ballast_core::policy::Direction;
 use ballast_core::procedure::Reply;
 use ballast_core::record::{Body, Entry};
 use ballast_core::units::Time;
-use ballast_core::view::{SourceView, View};
+use ballast_core::view::{NodeState, SourceView, View};
 use ballast_live::kubernetes::Tally;
 use tokio::time::Instant;
 
@@ -26,12 +27,33 @@ pub(super) struct Meter {
     /// Requests that are out, by their kind.
     out: BTreeMap<RequestId, &'static str>,
     planned: Instant,
+    took: Duration,
+    /// Since when a pod waits of which no plan knows yet, on the engine's time line.
+    waits_since: Option<Time>,
+    /// Since when the ledger is not stored, and what keeps this process from leading.
+    unstored: Option<(Instant, String)>,
+    kept_from_leading: Option<(Instant, String)>,
 }
 
 impl Meter {
     pub(super) fn new(metrics: Metrics, health: Health, tally: Tally) -> Self {
         metrics.set("ballast_build_info", &[env!("CARGO_PKG_VERSION")], 1.0);
-        Self { metrics, health, tally, out: BTreeMap::new(), planned: Instant::now() }
+        Self {
+            metrics,
+            health,
+            tally,
+            out: BTreeMap::new(),
+            planned: Instant::now(),
+            took: Duration::ZERO,
+            waits_since: None,
+            unstored: None,
+            kept_from_leading: None,
+        }
+    }
+
+    pub(super) fn kept_from_leading(&mut self, why: Option<&str>) {
+        let since = self.kept_from_leading.as_ref().map_or_else(Instant::now, |(since, _)| *since);
+        self.kept_from_leading = why.map(|why| (since, why.to_owned()));
     }
 
     pub(super) fn turned(&self) {
@@ -40,6 +62,7 @@ impl Meter {
 
     pub(super) fn planned_in(&mut self, took: Duration) {
         self.planned = Instant::now();
+        self.took = took;
         self.metrics.add("ballast_plans_total", &[], 1.0);
         self.metrics.observe("ballast_plan_seconds", took.as_secs_f64());
     }
@@ -49,6 +72,9 @@ impl Meter {
         if let Some(plan) = &outcome.plan {
             self.weigh(plan);
         }
+        for Begun { action, .. } in &outcome.begun {
+            self.metrics.add("ballast_actions_total", &[&code(&action.kind)], 1.0);
+        }
         for Ended { receipt, .. } in &outcome.receipts {
             self.metrics.add("ballast_receipts_total", &[receipt.code()], 1.0);
         }
@@ -57,13 +83,35 @@ impl Meter {
                 Body::Requested { id, request, .. } => drop(self.out.insert(*id, request.kind())),
                 Body::Settled { id, reply } => {
                     let Some(kind) = self.out.remove(id) else { continue };
-                    self.metrics.add("ballast_requests_total", &[kind, &answered(reply)], 1.0);
+                    let ended = answered(reply);
+                    self.metrics.add("ballast_requests_total", &[kind, &ended], 1.0);
+                    if ["WriteLedger", "ReadLedger"].contains(&kind) {
+                        self.stored(&ended);
+                    }
+                }
+                Body::Observed { observations } if observations.iter().any(tells_of_a_wait) => {
+                    self.waits_since.get_or_insert(entry.at);
+                }
+                Body::Planned { .. } => {
+                    if let Some(since) = self.waits_since.take() {
+                        let so_long = entry.at.since(since).as_secs_f64() + self.took.as_secs_f64();
+                        self.metrics.observe("ballast_reaction_seconds", so_long);
+                    }
                 }
                 // Whoever leads no longer waits for no answer.
-                Body::Followed => self.out.clear(),
+                Body::Followed => {
+                    self.out.clear();
+                    self.unstored = None;
+                }
                 _ => {}
             }
         }
+    }
+
+    /// The ledger was stored or read, or not.
+    fn stored(&mut self, ended: &str) {
+        let since = self.unstored.as_ref().map_or_else(Instant::now, |(since, _)| *since);
+        self.unstored = (ended != "Ok").then(|| (since, format!("the ledger is not stored ({ended})")));
     }
 
     /// What a plan did, did not, and why.
@@ -117,8 +165,9 @@ impl Meter {
             due: Instant::now() + Duration::from_millis(ahead),
             mode: view.mode,
             troubled: GATES.into_iter().filter_map(|gate| trouble(view, gate)).collect(),
+            lacks_limits: view.holds.iter().any(|hold| hold.reason == HoldReason::LimitsNotSet),
+            hindered: self.unstored.iter().chain(&self.kept_from_leading).cloned().collect(),
         });
-        metrics.set("ballast_ready", &[], flag(self.health.is_ready()));
     }
 
     /// What was asked of the API, and written into it.
@@ -150,7 +199,11 @@ impl Meter {
     fn show_pools(&self, view: &View) {
         let managed = view.nodes.iter().filter(|node| !node.pool.is_empty());
         let nodes = managed.map(|node| (node.pool.to_string(), vec![format!("{:?}", node.state)], 1.0));
-        self.metrics.set_pools("ballast_nodes", nodes);
+        // A state that no node of a pool is in any more is zero, and not gone.
+        let none = view.pools.iter().flat_map(|pool| {
+            NodeState::ALL.map(|state| (pool.name.to_string(), vec![format!("{state:?}")], 0.0))
+        });
+        self.metrics.set_pools("ballast_nodes", none.chain(nodes));
         let pools = || view.pools.iter();
         let told = |name, value: fn(&ballast_core::view::PoolView) -> f64| {
             self.metrics
@@ -167,7 +220,8 @@ impl Meter {
         for source in &view.sources {
             let Some(label) = label(source) else { continue };
             let (age, trouble) = (ages.entry(label).or_default(), troubles.entry(label).or_default());
-            *age = age.max(source.age.map_or(0.0, |age| age.as_secs_f64()));
+            // What is not known is never zero.
+            *age = age.max(source.age.map_or(f64::INFINITY, |age| age.as_secs_f64()));
             *trouble = trouble.max(flag(source.trouble.is_some()));
         }
         for (name, values) in [("ballast_source_age_seconds", ages), ("ballast_source_troubled", troubles)] {
@@ -175,6 +229,15 @@ impl Meter {
             self.metrics.set_all(name, told);
         }
     }
+}
+
+/// Whether a pod has been seen that no node runs.
+fn tells_of_a_wait(observation: &Observation) -> bool {
+    let waits = |change: &Change| match change {
+        Change::Applied(Object::Pod(pod)) => pod.node_name.is_empty(),
+        _ => false,
+    };
+    matches!(&observation.outcome, Ok(Told::Changed(changes)) if changes.iter().any(waits))
 }
 
 /// The label of a source that has one: kinds of Kubernetes, and all instances together.

@@ -77,6 +77,11 @@ pub const METRICS: &[Metric] = &[
         .by(&["direction"], || each(labels::directions())),
     counter("ballast_plans_total", "Plans that were made"),
     histogram("ballast_plan_seconds", "How long a plan took"),
+    histogram(
+        "ballast_reaction_seconds",
+        "How long it took from the first sight of a pod that waits to the plan that knows of it",
+    ),
+    counter("ballast_actions_total", "Actions that were begun").by(&["kind"], || each(labels::action_kinds())),
     gauge("ballast_plan_actions", "Actions of the last plan").by(&["kind"], || each(labels::action_kinds())),
     counter("ballast_receipts_total", "What came of launches and removals that ended")
         .by(&["receipt"], || each(labels::receipts())),
@@ -106,7 +111,7 @@ pub const METRICS: &[Metric] = &[
         .by(&[], by_pool),
     gauge(
         "ballast_source_age_seconds",
-        "Age of the last good answer of a source, the oldest of all pools for Instances",
+        "Age of the last good answer of a source, the oldest of all pools for Instances; +Inf of one that has not answered yet",
     )
     .by(&["source"], || each(labels::sources())),
     gauge("ballast_source_troubled", "1 where what a source says cannot be relied on now")

@@ -14,6 +14,12 @@ const TURNS_WITHIN: Duration = Duration::from_secs(30);
 /// A plan that is overdue by so long does not come.
 const OVERDUE: Duration = Duration::from_secs(30);
 
+/// A lease of which nothing was heard for so long is not kept by anybody; and a ledger that is not stored for so long, or a leader
+/// that is kept from leading, is no passing thing any more.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What is written so that people can look at it: no decision and no action needs it.
+const FOR_SHOW: &str = "events";
+
 /// What the runner was last seen to do.
 #[derive(Clone)]
 pub struct Health {
@@ -22,6 +28,7 @@ pub struct Health {
 }
 
 struct Seen {
+    began: Instant,
     /// When the loop last turned.
     turned: Instant,
     standing: Option<Standing>,
@@ -38,6 +45,10 @@ pub struct Standing {
     pub mode: Mode,
     /// What is wrong with nodes, pods or disruption budgets, in words.
     pub troubled: Vec<String>,
+    /// `Enforce`, and a limit without which nothing is done is missing.
+    pub lacks_limits: bool,
+    /// What keeps it from leading or from storing the ledger, and since when.
+    pub hindered: Vec<(Instant, String)>,
 }
 
 /// One thing that was looked at.
@@ -61,7 +72,8 @@ impl fmt::Display for Check {
 impl Health {
     /// A process that has just begun.
     pub fn new(tally: Tally) -> Self {
-        Self { shared: Arc::new(Mutex::new(Seen { turned: Instant::now(), standing: None })), tally }
+        let now = Instant::now();
+        Self { shared: Arc::new(Mutex::new(Seen { began: now, turned: now, standing: None })), tally }
     }
 
     /// The loop has turned.
@@ -95,11 +107,15 @@ impl Health {
     }
 
     fn ready_at(&self, now: Instant) -> Vec<Check> {
-        let standing = self.seen().standing.clone();
+        let Seen { standing, began, .. } = &*self.seen();
+        let mut denied = self.tally.denied();
+        denied.retain(|asked| asked.resource != FOR_SHOW);
+        let lease = self.tally.went_well("leases").map_or(*began, Instant::from_std);
         vec![
             sees(standing.as_ref()),
             decides(standing.as_ref(), now),
-            acts(standing.as_ref(), &self.tally.denied()),
+            acts(standing.as_ref(), &denied),
+            leads(standing.as_ref(), now, lease),
         ]
     }
 
@@ -154,13 +170,38 @@ fn acts(standing: Option<&Standing>, denied: &[Asked]) -> Check {
     check("acts", problem, well)
 }
 
+/// Whether it could lead, or does: somebody keeps the lease, the limits are set, and the ledger is stored.
+fn leads(standing: Option<&Standing>, now: Instant, lease: Instant) -> Check {
+    let Some(standing) = standing.filter(|standing| standing.mode != Mode::Observe) else {
+        return check("leads", None, "nothing to lead");
+    };
+    let silent = now.saturating_duration_since(lease);
+    let silent =
+        (silent > PATIENCE).then(|| format!("nothing was heard of the lease for {} s", silent.as_secs()));
+    let limits =
+        standing.lacks_limits.then(|| "Enforce needs limits.nodes and limits.costPerHour".to_owned());
+    let hindered = standing.hindered.iter().map(|(since, why)| (now.saturating_duration_since(*since), why));
+    let hindered = hindered.filter(|(so_long, _)| *so_long > PATIENCE);
+    let hindered = hindered.map(|(so_long, why)| format!("{why}, for {} s", so_long.as_secs()));
+    let problems: Vec<String> = silent.into_iter().chain(limits).chain(hindered).collect();
+    let problem = (!problems.is_empty()).then(|| problems.join("; "));
+    check("leads", problem, "the lease is kept, and what is begun is stored")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn standing() -> Standing {
         let now = Instant::now();
-        Standing { planned: now, due: now, mode: Mode::Enforce, troubled: Vec::new() }
+        Standing {
+            planned: now,
+            due: now,
+            mode: Mode::Enforce,
+            troubled: Vec::new(),
+            lacks_limits: false,
+            hindered: Vec::new(),
+        }
     }
 
     fn after(secs: u64) -> Instant {
@@ -193,5 +234,26 @@ mod tests {
             acts,
             "those of Recommend would not help"
         );
+    }
+
+    #[test]
+    fn who_cannot_lead_is_not_ready() {
+        let (now, later) = (Instant::now(), after(40));
+        let told = |standing: &Standing, lease| leads(Some(standing), later, lease).to_string();
+        let well = "[+] leads: the lease is kept, and what is begun is stored";
+        assert_eq!(told(&standing(), later), well);
+        let silent = told(&standing(), now);
+        assert!(silent.starts_with("[-] leads: nothing was heard of the lease for "), "{silent}");
+        let unlimited = Standing { lacks_limits: true, ..standing() };
+        assert_eq!(told(&unlimited, later), "[-] leads: Enforce needs limits.nodes and limits.costPerHour");
+        let hindered = |since| {
+            let why = "the memory cannot be read".to_owned();
+            Standing { hindered: vec![(since, why)], ..standing() }
+        };
+        assert_eq!(told(&hindered(later), later), well, "that may pass");
+        let lasts = told(&hindered(now), later);
+        assert!(lasts.starts_with("[-] leads: the memory cannot be read, for "), "{lasts}");
+        let watches = Standing { mode: Mode::Observe, ..unlimited };
+        assert_eq!(told(&watches, now), "[+] leads: nothing to lead");
     }
 }

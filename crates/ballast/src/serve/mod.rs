@@ -26,14 +26,15 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// The routes.
 pub fn router(health: Health, metrics: Metrics) -> Router {
-    let alive = health.clone();
+    let (alive, asked) = (health.clone(), health.clone());
     Router::new()
-        .route("/metrics", get(async move || scraped(&metrics)))
+        .route("/metrics", get(async move || scraped(&metrics, &asked)))
         .route("/healthz", get(async move || answer(alive.lives())))
         .route("/readyz", get(async move || answer(health.ready())))
 }
 
-fn scraped(metrics: &Metrics) -> impl IntoResponse + use<> {
+fn scraped(metrics: &Metrics, health: &Health) -> impl IntoResponse + use<> {
+    metrics.set("ballast_ready", &[], f64::from(u8::from(health.is_ready())));
     process::read(metrics);
     ([(CONTENT_TYPE, OPEN_METRICS)], metrics.text())
 }
