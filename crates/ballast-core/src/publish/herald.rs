@@ -91,18 +91,32 @@ impl Herald {
             let stood = stands.conditions.iter().find(|own| &*own.kind == kind.name());
             let stood = stood.map(|own| (identity(kind, &own.reason, &own.message), own.status));
             let topic = (regarding.clone(), Topic::Condition(kind));
-            let told = self.told.get(&topic).map(|told| (told.what.clone(), told.status));
-            let before = told.or(stood.map(|(what, status)| (what, Some(status))));
+            let (before, was) = self.before(now, &topic, stood);
             let what = identity(kind, &code, &words);
-            if before.as_ref().is_some_and(|(before, _)| *before == what) {
+            if before == what {
                 continue;
             }
-            let was = before.and_then(|(_, status)| status);
             let event = EventReason::of(condition, was)
                 .map(|reason| Event::new(reason, regarding.clone(), &words, None::<Name>));
             self.becomes(now, topic, Told { what, status: Some(condition.status()), at: now }, event);
         }
         self.proposal(now, regarding, stands, said);
+    }
+
+    /// What was told last of a condition, and whether it was so. What stands in the API tells it at the first look, of who led
+    /// before; later on it is what this process wrote there, which it may not have told as an event.
+    fn before(
+        &mut self,
+        now: Time,
+        topic: &(Regarding, Topic),
+        stood: Option<(String, ConditionStatus)>,
+    ) -> (String, Option<ConditionStatus>) {
+        if let Some(told) = self.told.get(topic) {
+            return (told.what.clone(), told.status);
+        }
+        let (what, status) = stood.map_or((String::new(), None), |(what, status)| (what, Some(status)));
+        self.remember(topic.clone(), Told { what: what.clone(), status, at: now - ANEW_EVERY });
+        (what, status)
     }
 
     /// A plan that waits for an approval.

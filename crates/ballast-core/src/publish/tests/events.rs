@@ -4,9 +4,11 @@ use super::{a_cluster, fault, published, stand};
 use crate::engine::Engine;
 use crate::fixtures::{Cluster, noon};
 use crate::kube::Name;
+use crate::observation::ErrorClass;
 use crate::policy::{Mode, Pause};
 use crate::publish::{
-    DocumentRef, DocumentStatus, Event, EventReason, Herald, Published, Regarding, RegardingKind,
+    ConditionReason, ConditionType, DocumentRef, DocumentStatus, Event, EventReason, Herald, Published,
+    Regarding, RegardingKind,
 };
 use crate::units::{Span, Time};
 
@@ -205,6 +207,30 @@ fn an_invalid_document_is_told_with_what_is_wrong() {
     assert!(first[0].note.contains(&fault(true).problem), "{}", first[0].note);
     herald.document(noon() + Span::from_mins(2), reference, &nothing, own);
     assert_eq!(reasons(&told(&mut herald, noon() + Span::from_mins(2))), [EventReason::Ready]);
+}
+
+/// At every start the provider of a pool is unusable until the policy that allows its host is read; what is written to the status
+/// meanwhile does not count as told.
+#[test]
+fn what_was_not_told_to_begin_is_not_told_to_end_and_what_lasts_is() {
+    let said = published(&a_cluster());
+    let (reference, well): (&DocumentRef, _) = said.documents.iter().next().expect("a document");
+    let mut unusable = well.clone();
+    let ready = unusable.conditions.iter_mut().find(|own| own.kind() == ConditionType::Ready).expect("Ready");
+    *ready = ConditionReason::ProviderUnusable { class: ErrorClass::Invalid };
+    for (seconds, expected) in [(3, vec![]), (15, vec![EventReason::ProviderUnusable, EventReason::Ready])] {
+        let (mut herald, mut heard) = (Herald::default(), Vec::new());
+        let mut stands = DocumentStatus::default();
+        for second in 0..200 {
+            let (now, own) =
+                (noon() + Span::from_secs(second), if second < seconds { &unusable } else { well });
+            herald.document(now, reference, &stands, own);
+            herald.is_told(now);
+            heard.extend(reasons(&told(&mut herald, now)));
+            stands = stand(own);
+        }
+        assert_eq!(heard, expected, "unusable for {seconds} s");
+    }
 }
 
 /// Nothing that lasts is told again: a world at rest, whatever it is like, falls silent.
