@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use ballast_e2e::cloud::Cloud;
+use ballast_e2e::cloud::{self, Cloud};
 use ballast_e2e::cluster::{Cluster, Daemon, Kwok};
 use ballast_live::kubernetes::Place;
 use ballast_live::kubernetes::crd::{KINDS, Kind};
@@ -88,18 +88,15 @@ pub(crate) fn measure() -> Result<Vec<Row>> {
 }
 
 /// Kinds, rights, a policy, and a pool that has all nodes.
-fn install(cluster: &Cluster, cloud: &str, nodes: usize) -> Result<()> {
+fn install(cluster: &Cluster, address: &str, nodes: usize) -> Result<()> {
     let kinds: Vec<Value> = KINDS.iter().map(Kind::definition).collect();
     cluster.apply(&json!({"apiVersion": "v1", "kind": "List", "items": kinds}).to_string())?;
     cluster.wait("the kinds of ours", |cluster| Ok(cluster.kubectl(&["get", "vmpools"])?.success))?;
-    for args in [
-        ["create", "namespace", "ballast"].as_slice(),
-        &["create", "clusterrolebinding", "ballast", "--clusterrole=cluster-admin", "--user=ballast"],
-    ] {
-        let told = cluster.kubectl(args)?;
-        ensure!(told.success, "kubectl {}: {}", args.join(" "), told.error);
-    }
-    let policies = ballast_e2e::cloud::policies("Enforce", cloud);
+    cluster.apply(cloud::HOME)?;
+    let bind = ["create", "clusterrolebinding", "ballast", "--clusterrole=cluster-admin", "--user=ballast"];
+    let told = cluster.kubectl(&bind)?;
+    ensure!(told.success, "kubectl {}: {}", bind.join(" "), told.error);
+    let policies = cloud::policies("Enforce", address);
     let policies = policies.replacen("nodes: 10, costPerHour: 100", "nodes: 5000, costPerHour: 5000", 1);
     cluster.apply(&policies.replacen("max: 5\n", &format!("max: {nodes}\n"), 1))
 }
