@@ -11,6 +11,7 @@ use super::place::Placed;
 use super::say::Said;
 use crate::grant::{Bins, Capacity, Need, NewBin, Rooms, Scratch as Bench, Trial};
 use crate::memory::Memory;
+use crate::policy::Mode;
 use crate::scalers::nodes::{NodeWishes, Preemptions, StartingNode, preemptions, starting_nodes};
 use crate::snapshot::{BaseState, NodeEntry, Snapshot, Stamp};
 use crate::units::Time;
@@ -111,10 +112,14 @@ impl Recall {
     }
 }
 
-/// Nodes that we cordoned only to let their work end can be taken back at once.
+/// Nodes that we cordoned only to let their work end can be taken back at once, where that is done: what `Enforce` has begun
+/// stays as it is when the mode is lowered, so it is no room for anybody.
 fn returning(snapshot: &Snapshot, memory: &Memory) -> Vec<NewBin> {
+    let ledger = &memory.ledger;
+    let enforces = snapshot.policy.mode == Mode::Enforce;
     let waits = |name: &str| {
-        memory.ledger.removals.get(name).is_some_and(|removal| removal.waits() && !removal.stopping)
+        let removal = ledger.removals.get(name).filter(|_| enforces || ledger.is_approved(name));
+        removal.is_some_and(|removal| removal.waits() && !removal.stopping)
     };
     let mut slots: Vec<u32> = snapshot.unsettled.iter().copied().collect();
     slots.retain(|&slot| {
