@@ -11,6 +11,8 @@
 //! up the stored memory, and only it asks for anything. A request that changes something is sent only while the lease outlasts
 //! the longest that its answer may take.
 
+mod approvals;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,17 +23,17 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use ballast_core::engine::{Engine, Judgement, Outcome, RequestId};
+use ballast_core::engine::{Engine, Outcome, RequestId};
 use ballast_core::observation::{Body, ErrorClass, ObjectKind, Observation, Source, SourceError};
 use ballast_core::policy::{ClusterPolicySpec, Mode, VmPool};
 use ballast_core::procedure::{Reply, Request};
-use ballast_core::publish::{DocumentRef, PlanState, PublishedPlan};
+use ballast_core::publish::DocumentRef;
 use ballast_core::units::Time;
 
 use crate::clock::Clock;
 use crate::kubernetes::{
     Answer, Connection, EventWriter, Events, Kubernetes, Leadership, Lease, LeaseTimes, Publisher,
-    REQUEST_TIMEOUT, SeenDocument, SeenDocuments, Word, approval_of, watch_all,
+    REQUEST_TIMEOUT, SeenDocument, SeenDocuments, Word, watch_all,
 };
 use crate::providers::{AllowedHosts, Polling, Providers};
 
@@ -216,7 +218,7 @@ impl<L: Listener> Runner<L> {
                 _ = &mut self.keeper => break Err(LeaseKeeperEnded),
                 () = sleep_until(self.rested_at), if !is_rested => {}
                 () = sleep_until(self.said_at + SAID_EVERY), if self.unsaid => self.say().await,
-                Ok(()) = self.documents.changed() => drop(self.heed_approval().await),
+                Ok(()) = self.documents.changed() => self.heed_approval().await,
                 () = sleep_until(wake) => self.observe_nothing(),
                 () = sleep(TURN_EVERY) => {}
             }
@@ -279,7 +281,9 @@ impl<L: Listener> Runner<L> {
             self.events.heard(now, &mut self.engine, &outcome);
         }
         self.wake_at = outcome.wake_at;
-        self.unsaid |= outcome.plan.is_some() || !outcome.receipts.is_empty();
+        self.unsaid |=
+            outcome.plan.is_some() || !outcome.receipts.is_empty() || !outcome.approvals.is_empty();
+        outcome.approvals.iter().for_each(approvals::log);
         for (id, request) in outcome.requests {
             self.send(id, request);
         }
@@ -316,14 +320,12 @@ impl<L: Listener> Runner<L> {
         (self.policy, self.pools) = (policy, pools);
     }
 
-    /// Says what is so of each document, where this process is the one that writes. Not before an approval of what stands there
-    /// was judged: else another plan could take its place, and nobody would say what became of it.
+    /// Says what is so of each document, where this process is the one that writes. A plan that a person approved stays where it
+    /// stands until that was judged; nothing else waits for it.
     async fn say(&mut self) {
         self.said_at = Instant::now();
-        if self.heed_approval().await {
-            return;
-        }
         self.unsaid = false;
+        self.heed_approval().await;
         let now = self.clock.now();
         let word = self.speaks().then(|| Arc::new(self.engine.published(now)));
         if let Some(published) = &word {
@@ -335,42 +337,6 @@ impl<L: Listener> Runner<L> {
     /// Whether this process is the one that says in the cluster what is so.
     fn speaks(&self) -> bool {
         self.leads && self.policy.mode != Mode::Observe
-    }
-
-    /// Judges the plan that a person approved, and looks again soon where that has to wait.
-    async fn heed_approval(&mut self) -> bool {
-        let waits = self.judge_approval().await;
-        self.unsaid |= waits;
-        waits
-    }
-
-    /// Carries out the plan that a person approved, once for each approval. Whether nothing may be said yet: not everything is
-    /// seen that the plan depends on, or it is not stored yet that it was begun.
-    async fn judge_approval(&mut self) -> bool {
-        let now = self.clock.now();
-        let Some(plan) = approved(&self.documents.borrow_and_update(), now) else { return false };
-        if !self.leads || self.policy.mode != Mode::Recommend {
-            return false;
-        }
-        match self.engine.judgement(&plan) {
-            Judgement::Settled => return false,
-            Judgement::Unstored => return true,
-            Judgement::Open if !self.engine.sees(now, &plan) => return true,
-            Judgement::Open => {}
-        }
-        let lacks = self.kubernetes.lacks(&plan).await;
-        let now = self.clock.now();
-        let judged = self.engine.approve(now, &plan, &lacks);
-        self.events.judged(now, &self.engine, plan.id, &judged);
-        match judged {
-            Ok(()) => {
-                tracing::info!(plan = %plan.id, actions = plan.actions.len(), "approved: it is carried out")
-            }
-            Err(refusal) => tracing::warn!(plan = %plan.id, %refusal, "approved, and refused"),
-        }
-        self.unsaid = true;
-        self.observe_nothing();
-        self.engine.judgement(&plan) != Judgement::Settled
     }
 
     /// Begins to want the lease, or lets it go.
@@ -440,18 +406,6 @@ impl<L: Listener> Runner<L> {
             let _ = tokio::time::timeout(REQUEST_TIMEOUT, self.keeper).await;
         }
     }
-}
-
-/// The plan that waits and that a person approved. An approval of one that stood at another time is none.
-fn approved(documents: &BTreeMap<DocumentRef, SeenDocument>, now: Time) -> Option<PublishedPlan> {
-    let waits = |plan: &&PublishedPlan| {
-        plan.state == PlanState::Proposed && plan.valid_until.is_some_and(|until| now < until)
-    };
-    documents.values().find_map(|document| {
-        let plan = document.status.plan.as_ref().filter(waits)?;
-        document.approved.as_ref().filter(|given| ***given == *approval_of(plan))?;
-        Some(plan.clone())
-    })
 }
 
 fn too_short() -> SourceError {

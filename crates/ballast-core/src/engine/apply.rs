@@ -85,7 +85,8 @@ impl Executor {
         }
         let begun = LastAction { decision, kind: action.kind, target: name.clone(), at: now };
         self.begun.insert(action.target.pool.clone(), begun);
-        self.started.push(Begun { decision, action: action.clone() });
+        let stored_by = self.memory.ledger.version + 1;
+        self.started.push((stored_by, Begun { decision, action: action.clone() }));
         true
     }
 

@@ -7,19 +7,23 @@
 use crate::check::check;
 use crate::kube::Name;
 use crate::memory::{Approval, ApprovalState, Ledger};
-use crate::observation::InstanceState;
-use crate::plan::{Action, ActionKind, Plan, PlanId, Report, Severity, Shared};
+use crate::observation::{InstanceState, Source};
+use crate::plan::{Action, ActionKind, Plan, PlanId, Report, Severity, Shared, SourceTrouble};
 use crate::policy::{ClusterPolicySpec, Direction, Mode};
-use crate::publish::{PlanState, PublishedPlan};
+use crate::publish::{NEEDED, PlanState, PublishedPlan};
 use crate::record::Body;
 use crate::snapshot::Snapshot;
 use crate::units::{Span, Time};
 
 use super::apply::Warrant;
+use super::approvals::Publication;
 use super::{Engine, is_limited};
 
 /// A plan says when it looks again: at once, since an approval is followed by a plan.
 const NEXT_LOOK: Span = Span::from_secs(1);
+/// How long it is waited for what an approval is held against: whoever approved it waits for a minute. What is known again
+/// later is no reason to do what nobody looks at any more.
+const SEEN_WITHIN: Span = Span::from_secs(30);
 
 /// Why an approved plan is not carried out; nothing of it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,11 +41,22 @@ pub enum Refusal {
     #[error("limits.nodes and limits.costPerHour of the ClusterPolicy are not set")]
     LimitsNotSet,
     /// What is under way is not known at this moment.
-    #[error("the ledger is being read again; approve it again")]
+    #[error("the ledger is being stored or read; approve it again")]
     LedgerUnknown,
-    /// The ledger could not be written, so nothing was asked for.
+    /// The ledger may not be written, so nothing was asked for.
     #[error("the ledger may not be written: {0}")]
     LedgerDenied(String),
+    /// The ledger could not be written for so long that nothing is asked for any more.
+    #[error("the ledger cannot be written: {0}")]
+    LedgerUnwritten(String),
+    /// Something that it is held against is not known.
+    #[error("{what} {}; approve it again when that is known", why.cause())]
+    NotSeen {
+        /// What.
+        what: String,
+        /// What is wrong with it.
+        why: SourceTrouble,
+    },
     /// It stood too long ago.
     #[error("it was valid until {0}")]
     Expired(Time),
@@ -73,8 +88,10 @@ pub enum Refusal {
 /// How far an approval has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// Nobody has looked at it, or what came of that was lost.
+    /// It is to be judged now: nobody has done so, or what came of that was lost.
     Open,
+    /// It cannot be judged yet: something that it is held against is not known, or another approval is not stored yet.
+    Waits,
     /// It is begun, in a ledger that is not stored yet: it may still be lost.
     Unstored,
     /// It is begun or was refused, for good.
@@ -83,12 +100,12 @@ pub enum Judgement {
 
 impl Refusal {
     /// What is remembered of a plan that was refused so.
-    pub(super) fn of(&self, (plan, made_at): (PlanId, Time), actions: usize) -> Approval {
+    pub(super) fn of(&self, (plan, made_at): Publication, actions: u32) -> Approval {
         Approval {
             plan,
             made_at,
             state: ApprovalState::Refused,
-            actions: actions as u32,
+            actions,
             failed: Vec::new(),
             message: format!("{self}; nothing of it was done"),
         }
@@ -112,8 +129,8 @@ impl Engine {
             lacks => Err(Refusal::NotPermitted(lacks.join(", "))),
         };
         if let Some(refusal) = begun.as_ref().err().filter(|_| self.leads) {
-            let refused = refusal.of((published.id, published.made_at), published.actions.len());
-            self.executor.memory.ledger.note_approval(refused);
+            let actions = published.actions.len() as u32;
+            self.executor.refuse(now, refusal.of(published.publication(), actions));
         }
         // What is planned from now on counts on it.
         self.waking.wake();
@@ -134,6 +151,12 @@ impl Engine {
         if ledger.approval(published.id, published.made_at).is_some() {
             // It was judged before, and whoever did so could not say it any more.
             return Ok(());
+        }
+        if self.executor.unstored().is_some() {
+            return Err(Refusal::LedgerUnknown);
+        }
+        if let Some((what, why)) = unseen(&snapshot, published, now) {
+            return Err(Refusal::NotSeen { what, why });
         }
         for action in &actions {
             stands(action, &snapshot, ledger, now)?;
@@ -159,25 +182,41 @@ impl Engine {
         }
         let may = self.permissions(&snapshot.policy);
         self.executor.permit(now, may);
-        self.executor.note_approval(Approval {
+        let approval = Approval {
             plan: published.id,
             made_at: published.made_at,
             state: ApprovalState::UnderWay,
             actions: plan.actions.len() as u32,
             failed: Vec::new(),
             message: String::new(),
-        });
+        };
+        self.executor.note_approval(now, approval);
         self.executor.apply(now, &plan, &snapshot, Warrant::Approval);
         Ok(())
     }
 
-    /// How far the approval of a plan has come. One that was begun in a ledger that another has overwritten is open again.
-    pub fn judgement(&self, published: &PublishedPlan) -> Judgement {
-        let key = (published.id, published.made_at);
-        match self.executor.memory.ledger.approval(key.0, key.1) {
-            None => Judgement::Open,
-            Some(_) if self.executor.unstored() == Some(key) => Judgement::Unstored,
-            Some(_) => Judgement::Settled,
+    /// How far the approval of a plan has come. One that was begun in a ledger that another has overwritten is open again. What
+    /// cannot be judged yet waits for a while from the first look on; then it is refused.
+    pub fn judgement(&mut self, now: Time, published: &PublishedPlan) -> Judgement {
+        let publication = published.publication();
+        let unstored = self.executor.unstored();
+        match self.executor.memory.ledger.approval(publication.0, publication.1) {
+            Some(_) if unstored == Some(publication) => return Judgement::Unstored,
+            Some(_) => return Judgement::Settled,
+            None => {}
+        }
+        let first = match self.looked_at {
+            Some((looked_at, first)) if looked_at == publication => first,
+            _ => now,
+        };
+        self.looked_at = Some((publication, first));
+        let is_valid = published.valid_until.is_some_and(|until| now < until);
+        let is_seen = !self.executor.writer.is_fenced()
+            && unstored.is_none()
+            && unseen(&self.store.snapshot(), published, now).is_none();
+        match is_valid && !is_seen && now < first + SEEN_WITHIN {
+            true => Judgement::Waits,
+            false => Judgement::Open,
         }
     }
 
@@ -199,6 +238,16 @@ impl Engine {
             (Mode::Recommend, Some(_)) => Ok(()),
         }
     }
+}
+
+/// What is not known that a published plan is held against, and what is wrong with it.
+fn unseen(snapshot: &Snapshot, plan: &PublishedPlan, now: Time) -> Option<(String, SourceTrouble)> {
+    let instances = plan.actions.iter().map(|action| Source::instances(&action.target.pool));
+    let mut sources = NEEDED.map(Source::kubernetes).into_iter().chain(instances);
+    sources.find_map(|source| {
+        let why = snapshot.trouble(&source, now)?;
+        Some((format!("{:?}/{}", source.kind, source.name), why))
+    })
 }
 
 /// Whether what an action is about is as it was when it was planned.

@@ -1,13 +1,14 @@
 //! What has happened, as it is told on pools, nodes and pods.
 
 use crate::kube::Name;
+use crate::memory::{Approval, ApprovalState};
 use crate::observation::{ErrorClass, SourceError};
-use crate::plan::{Action, ActionKind, DecisionId, PlanId};
+use crate::plan::{Action, ActionKind, DecisionId};
 use crate::procedure::{Receipt, Reply, Request};
 use crate::publish::{Event, EventReason, Regarding, RegardingKind, pods_told};
 use crate::snapshot::Snapshot;
 
-use super::{Begun, Ended, Engine, Outcome, Refusal, RequestId};
+use super::{Begun, Ended, Engine, Outcome, RequestId};
 
 /// An eviction that was asked for: of whom, from which node, by which decision.
 #[derive(Clone, Debug)]
@@ -18,14 +19,18 @@ pub struct Eviction {
 }
 
 impl Engine {
-    /// What is told of what was begun and what has ended.
+    /// What is told of approvals that were answered, of what was begun and of what has ended.
     pub fn events(&mut self, outcome: &Outcome) -> Vec<Event> {
-        if outcome.begun.is_empty() && outcome.receipts.is_empty() {
+        let Outcome { approvals, begun, receipts, .. } = outcome;
+        if approvals.is_empty() && begun.is_empty() && receipts.is_empty() {
             return Vec::new();
         }
         let snapshot = self.store.snapshot();
-        let begun = outcome.begun.iter().filter_map(|begun| begun_event(begun, &snapshot));
-        begun.chain(outcome.receipts.iter().map(|ended| ended_event(ended, &snapshot))).collect()
+        let policy = self.store.policy_name();
+        let answered = approvals.iter().filter_map(|own| Some(answered_event(own, policy?)));
+        let begun = begun.iter().filter_map(|begun| begun_event(begun, &snapshot));
+        let ended = receipts.iter().map(|ended| ended_event(ended, &snapshot));
+        answered.chain(begun).chain(ended).collect()
     }
 
     /// What is told to pods that wait: the first of all that are alike.
@@ -63,20 +68,18 @@ impl Engine {
             _ => None,
         }
     }
+}
 
-    /// What is told of an approval that was heeded.
-    pub fn judged(&self, plan: PlanId, judged: &Result<(), Refusal>) -> Option<Event> {
-        let policy = Regarding::policy(self.store.policy_name()?);
-        Some(match judged {
-            Ok(()) => {
-                Event::new(EventReason::PlanApproved, policy, "approved: it is carried out", Some(plan))
-            }
-            Err(refusal) => {
-                let words = format!("approved, and not carried out: {refusal}");
-                Event::new(EventReason::ApprovalRefused, policy, &words, Some(plan))
-            }
-        })
-    }
+fn answered_event(approval: &Approval, policy: &Name) -> Event {
+    let (reason, words) = match approval.state {
+        ApprovalState::Refused => {
+            (EventReason::ApprovalRefused, format!("approved, and refused: {}", approval.message))
+        }
+        ApprovalState::UnderWay | ApprovalState::Done => {
+            (EventReason::PlanApproved, "approved: it is carried out".to_owned())
+        }
+    };
+    Event::new(reason, Regarding::policy(policy), &words, Some(approval.plan))
 }
 
 fn begun_event(begun: &Begun, snapshot: &Snapshot) -> Option<Event> {

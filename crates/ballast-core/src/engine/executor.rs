@@ -7,13 +7,14 @@ use rustc_hash::FxHashMap;
 use crate::kube::Name;
 use crate::memory::{Approval, Ledger, Memory};
 use crate::observation::{Body, Change, Object, Observation};
-use crate::plan::{DecisionId, PlanId};
+use crate::plan::DecisionId;
 use crate::policy::Health;
 use crate::procedure::{Next, Receipt, Reply, Request, Uncordon, VmStart, VmStop};
 use crate::publish::LastAction;
 use crate::snapshot::{NodeEntry, Snapshot};
 use crate::units::{Span, Time};
 
+use super::approvals::Unstored;
 use super::history::HistoryWriter;
 use super::writer::Writer;
 use super::{Begun, Ended, RequestId};
@@ -40,15 +41,16 @@ pub(super) struct Executor {
     owners: FxHashMap<RequestId, Owner>,
     requests_made: u64,
     requests: Vec<(RequestId, Request)>,
-    /// What was begun and what has ended since they were last taken.
-    pub(super) started: Vec<Begun>,
+    /// What was begun since it was last taken, and the version of the ledger that must be durable before that is sure.
+    pub(super) started: Vec<(u64, Begun)>,
+    /// What has ended since it was last taken.
     ended: Vec<Ended>,
     /// What was last begun in each pool.
     pub(super) begun: BTreeMap<Name, LastAction>,
-    /// The plan that was last approved and begun, and the version of the ledger that must be durable before that is sure.
-    approval: Option<((PlanId, Time), u64)>,
-    /// Why the ledger that names it may not be written, if it may not.
-    pub(super) denied: Option<((PlanId, Time), String)>,
+    /// The plan that was last approved and begun, while that is not sure.
+    pub(super) unstored: Option<Unstored>,
+    /// Approvals of which it has become sure what is done, since they were last taken.
+    pub(super) settled: Vec<Approval>,
     /// The ledger is still on the time line of the process that wrote it.
     foreign: bool,
     pub(super) history: HistoryWriter,
@@ -153,8 +155,8 @@ impl Executor {
             started: Vec::new(),
             ended: Vec::new(),
             begun: BTreeMap::new(),
-            approval: None,
-            denied: None,
+            unstored: None,
+            settled: Vec::new(),
             foreign,
             history: HistoryWriter::default(),
             strikes_max: Health::default().strikes,
@@ -246,24 +248,6 @@ impl Executor {
             self.timers.insert((now, name.clone()));
         }
         self.running.insert(name, running);
-    }
-
-    /// Begins to carry an approved plan out: that is sure once the ledger says so.
-    pub(super) fn note_approval(&mut self, approval: Approval) {
-        self.approval = Some(((approval.plan, approval.made_at), self.memory.ledger.version + 1));
-        self.memory.ledger.note_approval(approval);
-        self.writer.want();
-    }
-
-    /// The plan that was approved and begun in a ledger that is not stored yet.
-    pub(super) fn unstored(&self) -> Option<(PlanId, Time)> {
-        self.approval.filter(|(_, version)| self.writer.durable() < *version).map(|(plan, _)| plan)
-    }
-
-    /// What was begun is what the ledger says.
-    pub(super) fn forget_begun(&mut self) {
-        self.approval = None;
-        self.begun.clear();
     }
 
     /// Something is under way with a node.

@@ -10,6 +10,7 @@
 //! resumes every procedure from the ledger, by looking first. The history is written now and then, and nothing waits for it.
 
 mod apply;
+mod approvals;
 mod approve;
 mod events;
 mod executor;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 
 use crate::check::check;
 use crate::kube::{Name, Node};
-use crate::memory::{Ledger, LedgerError, Memory, StoredHistory};
+use crate::memory::{Approval, Ledger, LedgerError, Memory, StoredHistory};
 use crate::observation::Observation;
 use crate::plan::{Action, DecisionId, Hold, HoldReason, Plan, Severity, Subject};
 use crate::planner::{self, Scratch};
@@ -39,6 +40,7 @@ use crate::snapshot::{Snapshot, Store};
 use crate::units::{Span, Time};
 
 use apply::Warrant;
+use approvals::Publication;
 pub use approve::{Judgement, Refusal};
 pub use events::Eviction;
 use executor::{Executor, Permissions};
@@ -61,8 +63,10 @@ pub struct Outcome {
     pub requests: Vec<(RequestId, Request)>,
     /// The plan, if one was made.
     pub plan: Option<Arc<Plan>>,
-    /// Actions that were begun.
+    /// Actions that were begun, in a ledger that is stored.
     pub begun: Vec<Begun>,
+    /// Approvals that were answered: what is begun is stored, or nothing of it is done.
+    pub approvals: Vec<Approval>,
     /// Procedures that ended.
     pub receipts: Vec<Ended>,
     /// When to tick again at the latest.
@@ -104,6 +108,8 @@ pub struct Engine {
     recorder: Option<Recorder>,
     /// This process is the one that writes.
     leads: bool,
+    /// The approval that was last looked at, and since when.
+    looked_at: Option<(Publication, Time)>,
 }
 
 impl Engine {
@@ -121,6 +127,7 @@ impl Engine {
             plans: 0,
             recorder: None,
             leads: true,
+            looked_at: None,
         })
     }
 
@@ -305,7 +312,8 @@ impl Engine {
 
     fn outcome(&mut self, now: Time, plan: Option<Arc<Plan>>) -> Outcome {
         let (requests, receipts) = self.executor.take(now);
-        let begun = std::mem::take(&mut self.executor.started);
+        let begun = self.executor.take_started();
+        let approvals = std::mem::take(&mut self.executor.settled);
         for Ended { node, receipt, .. } in &receipts {
             self.waking.ended(now, *receipt);
             self.sweep.ended(node);
@@ -319,7 +327,7 @@ impl Engine {
                 recorder.push(now, Body::Requested { id, request, decision });
             }
         }
-        Outcome { requests, plan, begun, receipts, wake_at: self.wake_at() }
+        Outcome { requests, plan, begun, approvals, receipts, wake_at: self.wake_at() }
     }
 
     fn wake_at(&self) -> Time {

@@ -7,7 +7,6 @@ use crate::observation::{ErrorClass, SourceError};
 use crate::procedure::{Reply, Request};
 use crate::units::{Span, Time};
 
-use super::approve::Refusal;
 use super::executor::{Executor, REPLY_LOST_AFTER};
 
 /// How long a change that nothing waits for may stay unwritten: it goes along with the next write that something waits for.
@@ -145,25 +144,28 @@ impl Executor {
         match (&self.writer.state, reply) {
             (State::Idle, _) => {}
             (State::Writing { version, .. }, Reply::Done) => {
-                self.writer.durable = *version;
+                let version = *version;
+                self.writer.durable = version;
                 self.writer.state = State::Idle;
                 self.writer.failures = 0;
+                self.note_stored(version);
                 self.pass_gates(now);
             }
             (State::Writing { .. }, Reply::Failed(SourceError { class: ErrorClass::Conflict, .. })) => {
                 self.drop_all();
                 self.writer.state = State::Reading { retry_at: now };
             }
-            // What was approved and cannot be noted is not done. Whether an earlier try was stored, a look tells.
-            (State::Writing { .. }, Reply::Failed(SourceError { class: ErrorClass::Auth, message }))
-                if self.unstored().is_some() =>
-            {
-                self.denied = self.unstored().map(|plan| (plan, message.clone()));
-                self.drop_all();
-                self.writer.state = State::Reading { retry_at: now + RETRY_FIRST };
-            }
             (State::Reading { .. }, Reply::Ledger(stored)) => self.reload(now, stored.as_deref()),
-            (State::Writing { .. } | State::Reading { .. }, _) => self.writer.retry(now),
+            (State::Writing { .. }, reply) => match self.cannot_store(now, reply) {
+                None => self.writer.retry(now),
+                // What was approved and cannot be noted is not done.
+                Some(why) => {
+                    self.give_up_storing(&why);
+                    self.drop_all();
+                    self.writer.state = State::Reading { retry_at: now + RETRY_FIRST };
+                }
+            },
+            (State::Reading { .. }, _) => self.writer.retry(now),
         }
     }
 
@@ -172,30 +174,14 @@ impl Executor {
         match stored.map(Ledger::parse) {
             Some(Err(_)) => return self.writer.retry(now),
             Some(Ok(ledger)) => {
-                self.take_up(ledger);
+                self.take_up(now, ledger);
                 self.memory.ledger.rebase(now);
             }
             // Nothing was ever stored, so nothing was ever begun.
-            None if self.writer.durable == 0 => self.take_up(Ledger::default()),
+            None if self.writer.durable == 0 => self.take_up(now, Ledger::default()),
             // Somebody took it away: what we know is written anew.
-            None => {
-                self.writer = Writer::new(0);
-                self.memory.ledger.version = 0;
-                self.writer.want();
-            }
+            None => self.begin_anew(),
         }
         self.resume_all(now);
-    }
-
-    fn take_up(&mut self, ledger: Ledger) {
-        self.writer = Writer::new(ledger.version);
-        self.memory.ledger = ledger;
-        self.forget_begun();
-        if let Some(((plan, made_at), why)) = self.denied.take()
-            && self.memory.ledger.approval(plan, made_at).is_none()
-        {
-            let refused = Refusal::LedgerDenied(why).of((plan, made_at), 0);
-            self.memory.ledger.note_approval(refused);
-        }
     }
 }

@@ -193,19 +193,25 @@ impl PlanSaid {
         }
     }
 
-    /// What stands in the status from now on, by what stood there and what has become of approvals.
+    /// What stands in the status from now on, by what stood there, what a person `approved` of it and what has become of
+    /// approvals.
     pub(super) fn merge(
         &self,
         before: Option<&PublishedPlan>,
+        approved: Option<&str>,
         approvals: &[Approval],
         now: Time,
     ) -> PublishedPlan {
         let is_answered = |before: &PublishedPlan| {
-            approvals.iter().any(|own| (own.plan, own.made_at) == (before.id, before.made_at))
+            approvals.iter().any(|own| (own.plan, own.made_at) == before.publication())
         };
         // An approval is of one publication: the same plan that is still wanted, or wanted again, asks anew.
         let stands = before.filter(|before| !is_answered(before));
-        stands.and_then(|before| self.goes_on(before, now)).unwrap_or_else(|| self.begins(now))
+        // Nothing takes the place of what a person said yes to before they have an answer. Nor is it renewed: what they looked at
+        // is not begun when they look no more.
+        let held = stands.filter(|before| before.is_approved_by(approved)).cloned();
+        let goes_on = || stands.and_then(|before| self.goes_on(before, now));
+        held.or_else(goes_on).unwrap_or_else(|| self.begins(now))
     }
 
     fn begins(&self, now: Time) -> PublishedPlan {
@@ -244,6 +250,23 @@ impl PlanSaid {
             }
             _ => None,
         }
+    }
+}
+
+impl PublishedPlan {
+    /// Names this publication of it.
+    pub(crate) fn publication(&self) -> (PlanId, Time) {
+        (self.id, self.made_at)
+    }
+
+    /// What a person writes to approve it: this publication, and no other that has the same actions.
+    pub fn approval(&self) -> String {
+        format!("{}@{}", self.id, self.made_at)
+    }
+
+    /// Whether it waits for an approval, and that is what a person wrote.
+    pub fn is_approved_by(&self, written: Option<&str>) -> bool {
+        self.state == PlanState::Proposed && written == Some(&*self.approval())
     }
 }
 

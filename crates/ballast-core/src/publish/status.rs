@@ -140,10 +140,11 @@ impl DocumentStatus {
         status
     }
 
-    /// What it becomes by what is said now of a generation of its document. A condition keeps its time while its status is the
-    /// same, and the time is taken from here: whoever led before may have written it.
+    /// What it becomes by what is said now of a generation of its document, on which a person may have `approved` a plan. A
+    /// condition keeps its time while its status is the same, and the time is taken from here: whoever led before may have
+    /// written it.
     #[must_use]
-    pub fn merge(&self, said: &Said, generation: i64, now: Time) -> Self {
+    pub fn merge(&self, said: &Said, generation: i64, approved: Option<&str>, now: Time) -> Self {
         let now = whole_second(now);
         let condition = |reason: &ConditionReason| {
             let (kind, status) = (reason.kind().name(), reason.status());
@@ -168,7 +169,10 @@ impl DocumentStatus {
             cost_per_hour: said.cost_per_hour.clone(),
             last_action: said.last_action.clone().or_else(|| self.last_action.clone()),
             conditions: said.conditions.iter().map(condition).collect(),
-            plan: said.plan.as_ref().map(|plan| plan.merge(self.plan.as_ref(), &said.approvals, now)),
+            plan: said
+                .plan
+                .as_ref()
+                .map(|plan| plan.merge(self.plan.as_ref(), approved, &said.approvals, now)),
             approvals: said.approvals.clone(),
         }
     }

@@ -47,7 +47,7 @@ fn of_cluster(published: &Published) -> &Said {
 
 /// What is said, as it stands in the API.
 fn stand(said: &Said) -> DocumentStatus {
-    DocumentStatus::default().merge(said, 1, noon())
+    DocumentStatus::default().merge(said, 1, None, noon())
 }
 
 fn told(said: &Said, kind: ConditionType) -> (ConditionStatus, String, String) {
@@ -232,12 +232,12 @@ fn an_invalid_document_says_so_and_whether_its_last_good_form_holds() {
 #[test]
 fn a_condition_keeps_its_time_while_its_status_is_the_same() {
     let (published, start) = (published(&a_cluster()), noon());
-    let first = DocumentStatus::default().merge(of_pool(&published), 1, start);
+    let first = DocumentStatus::default().merge(of_pool(&published), 1, None, start);
     let later = start + Span::from_mins(5);
-    let same = first.merge(of_pool(&published), 1, later);
+    let same = first.merge(of_pool(&published), 1, None, later);
     assert_eq!(same, first);
     let invalid = of_pool(&published).clone().with_fault(&fault(true));
-    let third = first.merge(&invalid, 2, later);
+    let third = first.merge(&invalid, 2, None, later);
     for condition in &third.conditions {
         let since = if &*condition.kind == "Ready" { later } else { start };
         assert_eq!((condition.last_transition_time, condition.observed_generation), (since, Some(2)));
@@ -254,11 +254,11 @@ fn what_was_begun_last_is_remembered_by_the_status() {
     let mut cluster = a_cluster();
     cluster.pending("job-1", &[("cpu", "3")]);
     let begun = published(&cluster);
-    let first = DocumentStatus::default().merge(of_pool(&begun), 1, noon());
+    let first = DocumentStatus::default().merge(of_pool(&begun), 1, None, noon());
     assert!(first.last_action.is_some());
     let after_a_restart = published(&a_cluster());
     assert_eq!(of_pool(&after_a_restart).last_action, None);
-    assert_eq!(first.merge(of_pool(&after_a_restart), 1, noon()).last_action, first.last_action);
+    assert_eq!(first.merge(of_pool(&after_a_restart), 1, None, noon()).last_action, first.last_action);
 }
 
 /// The actions of a plan that starts so many nodes, in gangs of so many.
@@ -316,9 +316,9 @@ fn what_is_too_large_is_passed_over_with_words_and_never_proposed_alone() {
         )
     };
     assert_eq!(said.message, format!("{}; {}", words("ml/g0"), words("ml/g1")));
-    let stands = said.merge(None, &[], noon());
+    let stands = said.merge(None, None, &[], noon());
     assert_eq!((stands.state, stands.valid_until), (PlanState::Refused, None));
-    assert_eq!(said.merge(Some(&stands), &[], seconds(9000)), stands);
+    assert_eq!(said.merge(Some(&stands), None, &[], seconds(9000)), stands);
     let told: Vec<String> = (1..9).map(|at| at.to_string()).collect();
     assert_eq!(few(&told), "1; 2; 3; 4; 5; and 3 more");
 }
@@ -337,17 +337,17 @@ fn seconds(span: i64) -> Time {
 #[test]
 fn a_proposal_keeps_its_time_and_is_renewed_at_half_its_life() {
     let said = proposal(1);
-    let first = said.merge(None, &[], noon());
+    let first = said.merge(None, None, &[], noon());
     assert_eq!((first.made_at, first.valid_until), (noon(), Some(seconds(600))));
-    assert_eq!(said.merge(Some(&first), &[], seconds(299)), first);
-    let renewed = said.merge(Some(&first), &[], seconds(300));
+    assert_eq!(said.merge(Some(&first), None, &[], seconds(299)), first);
+    let renewed = said.merge(Some(&first), None, &[], seconds(300));
     assert_eq!((renewed.made_at, renewed.valid_until), (noon(), Some(seconds(900))));
-    let after_an_outage = said.merge(Some(&first), &[], seconds(600));
+    let after_an_outage = said.merge(Some(&first), None, &[], seconds(600));
     assert_eq!(after_an_outage.made_at, seconds(600), "nobody looked at it for so long: it is proposed anew");
-    assert_eq!(proposal(2).merge(Some(&first), &[], seconds(10)).made_at, seconds(10));
-    let none = proposal(0).merge(Some(&first), &[], seconds(10));
+    assert_eq!(proposal(2).merge(Some(&first), None, &[], seconds(10)).made_at, seconds(10));
+    let none = proposal(0).merge(Some(&first), None, &[], seconds(10));
     assert_eq!((none.state, none.valid_until), (PlanState::Empty, None));
-    assert_eq!(proposal(0).merge(Some(&none), &[], seconds(9000)), none);
+    assert_eq!(proposal(0).merge(Some(&none), None, &[], seconds(9000)), none);
 }
 
 #[test]
@@ -359,18 +359,18 @@ fn a_plan_that_is_carried_out_by_itself_is_under_way_then_done() {
         said
     };
     let state = |plan: &PublishedPlan| (plan.id, plan.state, plan.made_at);
-    let first = enforced(1, &[]).merge(None, &[], noon());
-    let begun = enforced(0, &[first.id]).merge(Some(&first), &[], seconds(1));
+    let first = enforced(1, &[]).merge(None, None, &[], noon());
+    let begun = enforced(0, &[first.id]).merge(Some(&first), None, &[], seconds(1));
     assert_eq!(state(&begun), (first.id, PlanState::UnderWay, noon()));
-    let done = enforced(0, &[]).merge(Some(&begun), &[], seconds(3));
+    let done = enforced(0, &[]).merge(Some(&begun), None, &[], seconds(3));
     assert_eq!(state(&done), (first.id, PlanState::Done, noon()));
-    assert_eq!(enforced(0, &[]).merge(Some(&done), &[], seconds(9000)), done);
-    assert_eq!(enforced(2, &[]).merge(Some(&done), &[], seconds(9000)).made_at, seconds(9000));
+    assert_eq!(enforced(0, &[]).merge(Some(&done), None, &[], seconds(9000)), done);
+    assert_eq!(enforced(2, &[]).merge(Some(&done), None, &[], seconds(9000)).made_at, seconds(9000));
 }
 
 #[test]
 fn a_plan_whose_approval_was_answered_asks_anew() {
-    let first = proposal(1).merge(None, &[], noon());
+    let first = proposal(1).merge(None, None, &[], noon());
     let answered = |made_at: Time| Approval {
         plan: first.id,
         made_at,
@@ -379,13 +379,41 @@ fn a_plan_whose_approval_was_answered_asks_anew() {
         failed: Vec::new(),
         message: "paused".to_owned(),
     };
-    let anew = proposal(1).merge(Some(&first), &[answered(noon())], seconds(1));
+    let anew = proposal(1).merge(Some(&first), None, &[answered(noon())], seconds(1));
     assert_eq!((anew.id, anew.state, anew.made_at), (first.id, PlanState::Proposed, seconds(1)));
-    assert_eq!(proposal(1).merge(Some(&anew), &[answered(noon())], seconds(2)), anew, "once");
-    let none = proposal(0).merge(Some(&first), &[answered(noon())], seconds(1));
+    assert_eq!(proposal(1).merge(Some(&anew), None, &[answered(noon())], seconds(2)), anew, "once");
+    let none = proposal(0).merge(Some(&first), None, &[answered(noon())], seconds(1));
     assert_eq!(none.state, PlanState::Empty);
     // An approval of the same actions at another time says nothing of it.
-    assert_eq!(proposal(1).merge(Some(&first), &[answered(seconds(-600))], seconds(1)), first);
+    assert_eq!(proposal(1).merge(Some(&first), None, &[answered(seconds(-600))], seconds(1)), first);
+}
+
+#[test]
+fn a_plan_that_a_person_approved_stands_until_they_have_an_answer() {
+    let first = proposal(1).merge(None, None, &[], noon());
+    let written = first.approval();
+    assert_eq!(written, format!("{}@2026-11-16T12:00:00Z", first.id));
+    let approved = Some(&*written);
+    for said in [proposal(1), proposal(2), proposal(0)] {
+        // Another plan does not take its place, and it is not renewed: also where it has run out, somebody says so first.
+        for at in [seconds(1), seconds(301), seconds(601)] {
+            assert_eq!(said.merge(Some(&first), approved, &[], at), first);
+        }
+        let refused = Approval {
+            plan: first.id,
+            made_at: first.made_at,
+            state: ApprovalState::Refused,
+            actions: 1,
+            failed: Vec::new(),
+            message: String::new(),
+        };
+        assert_eq!(said.merge(Some(&first), approved, &[refused], seconds(2)).made_at, seconds(2));
+    }
+    // What was written of another time holds nothing.
+    let older = PublishedPlan { made_at: seconds(-60), ..first.clone() }.approval();
+    assert_eq!(proposal(2).merge(Some(&first), Some(&older), &[], seconds(1)).made_at, seconds(1));
+    let none = proposal(0).merge(None, None, &[], noon());
+    assert_eq!(proposal(1).merge(Some(&none), Some(&none.approval()), &[], seconds(1)).made_at, seconds(1));
 }
 
 proptest! {
@@ -422,7 +450,7 @@ proptest! {
         for (document, said) in &later.documents {
             let before = stand(&first.documents[document]);
             // But for the plan, which says until when it can be approved.
-            let mut after = before.merge(said, 1, noon() + Span::from_mins(4));
+            let mut after = before.merge(said, 1, None, noon() + Span::from_mins(4));
             after.plan.clone_from(&before.plan);
             prop_assert_eq!(before, after);
         }

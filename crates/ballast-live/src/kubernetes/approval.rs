@@ -22,11 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const POLICIES: &str = "/apis/ballast.dev/v1alpha1/clusterpolicies";
 const POLICY: &str = ClusterPolicySpec::NAME;
 
-/// What is written there to approve a plan: of this publication of it, and of no other that has the same actions.
-pub fn approval_of(plan: &PublishedPlan) -> String {
-    format!("{}@{}", plan.id, plan.made_at)
-}
-
 /// The ClusterPolicy as it was read.
 pub struct Policy {
     /// How far Ballast goes, as it is written there; none where nothing is.
@@ -58,7 +53,7 @@ impl Policy {
     ///
     /// When the API refuses; with `Conflict` where somebody wrote it meanwhile.
     pub async fn approve(&self, client: &Client, plan: &PublishedPlan) -> Result<(), SourceError> {
-        let annotations = json!({APPROVED: approval_of(plan)});
+        let annotations = json!({APPROVED: plan.approval()});
         let body = json!({"metadata": {"resourceVersion": self.version, "annotations": annotations}});
         let request = Request::new(POLICIES).patch(POLICY, &PatchParams::default(), &Patch::Merge(&body));
         answer(client, request.map_err(kube::Error::BuildRequest)).await.map(drop)

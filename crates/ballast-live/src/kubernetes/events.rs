@@ -13,10 +13,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use ballast_core::engine::{Engine, Eviction, Outcome, Refusal, RequestId};
+use ballast_core::engine::{Engine, Eviction, Outcome, RequestId};
 use ballast_core::kube::Name;
 use ballast_core::observation::ErrorClass;
-use ballast_core::plan::PlanId;
 use ballast_core::policy::API_VERSION;
 use ballast_core::procedure::Reply;
 use ballast_core::publish::{DocumentRef, Event, Herald, Published, Regarding, RegardingKind};
@@ -72,11 +71,6 @@ impl Events {
     pub(crate) fn answered(&mut self, now: Time, engine: &mut Engine, id: RequestId, reply: &Reply) {
         let told = self.evictions.remove(&id).and_then(|eviction| engine.evicted(&eviction, reply));
         self.herald.happened(now, told);
-    }
-
-    /// An approval was heeded.
-    pub(crate) fn judged(&mut self, now: Time, engine: &Engine, plan: PlanId, judged: &Result<(), Refusal>) {
-        self.herald.happened(now, engine.judged(plan, judged));
     }
 
     /// This is so.

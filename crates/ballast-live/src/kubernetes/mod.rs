@@ -24,7 +24,7 @@ mod tally;
 mod watch;
 mod wire;
 
-pub use approval::{Policy, approval_of};
+pub use approval::Policy;
 pub use connect::{ConnectError, Connection, Place};
 pub(crate) use events::{EventWriter, Events};
 pub use lease::{Holder, Leadership, Lease, LeaseTimes, holder};

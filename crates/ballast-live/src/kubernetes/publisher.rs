@@ -105,7 +105,8 @@ impl Publisher {
         for (reference, document) in seen {
             let is_newest = !self.outdated.contains_key(reference);
             let said = said.filter(|_| is_newest).and_then(|published| word_on(document, published));
-            let status = said.map(|said| document.status.merge(&said, document.generation, now));
+            let approved = document.approved.as_deref();
+            let status = said.map(|said| document.status.merge(&said, document.generation, approved, now));
             let urgency = status.as_ref().and_then(|status| document.status.urgency(status));
             match (status, urgency) {
                 (Some(status), Some(urgency)) => {

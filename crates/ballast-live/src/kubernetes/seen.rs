@@ -25,7 +25,7 @@ pub struct SeenDocument {
     pub fault: Option<Fault>,
     /// What is said of it.
     pub status: DocumentStatus,
-    /// The plan that a person approved, and since when that stood.
+    /// The publication of a plan that a person approved, as they wrote it.
     pub approved: Option<Name>,
     /// The version of the object; a later one is a greater number.
     pub(super) version: u64,

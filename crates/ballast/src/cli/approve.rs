@@ -45,6 +45,9 @@ Examples:
 const LETTERS_MIN: usize = 8;
 /// How often it is looked what has become of it.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// So long another plan has to stand, and no answer with it, before it is said that there is none: what was approved may be begun
+/// at this moment.
+const GONE_FOR: Duration = Duration::from_secs(10);
 const NOT_APPROVED: &str = "nothing was approved";
 const MAYBE_APPROVED: &str = "it may have been approved all the same: kubectl get cpol cluster -o jsonpath={.status.approvals} says so soon";
 const LOOK_AT_APPROVALS: &str = "look at it: kubectl get cpol cluster -o jsonpath={.status.approvals}";
@@ -131,12 +134,17 @@ fn approvable<'a>(
 /// Waits for what becomes of an approved plan, in words. One read that fails is no answer: it is tried again until time is over.
 async fn wait(connection: &Connection, plan: &PublishedPlan, longest: Span) -> Result<String> {
     let until = Instant::now() + Duration::from_millis(longest.as_millis().unsigned_abs());
+    let mut stood_at = Instant::now();
     loop {
         let read = Policy::read(&connection.client).await;
         let is_over = Instant::now() >= until;
         match read {
             Ok(policy) => {
-                if let Some(told) = became(&policy.status, plan, is_over.then_some(longest)) {
+                if stands(&policy.status, plan) {
+                    stood_at = Instant::now();
+                }
+                let is_gone = stood_at.elapsed() >= GONE_FOR;
+                if let Some(told) = became(&policy.status, plan, is_gone, is_over.then_some(longest)) {
                     return told;
                 }
             }
@@ -150,10 +158,20 @@ async fn wait(connection: &Connection, plan: &PublishedPlan, longest: Span) -> R
     }
 }
 
-/// What has become of an approved plan; nothing while that is still to be seen. Time may be over after so long.
-fn became(status: &DocumentStatus, plan: &PublishedPlan, over: Option<Span>) -> Option<Result<String>> {
+/// Whether this publication of a plan is the one that stands.
+fn stands(status: &DocumentStatus, plan: &PublishedPlan) -> bool {
+    status.plan.as_ref().is_some_and(|own| (own.id, own.made_at) == (plan.id, plan.made_at))
+}
+
+/// What has become of an approved plan; nothing while that is still to be seen. It may be gone for a while, and time may be over
+/// after so long.
+fn became(
+    status: &DocumentStatus,
+    plan: &PublishedPlan,
+    is_gone: bool,
+    over: Option<Span>,
+) -> Option<Result<String>> {
     let same = |own: &&Approval| (own.plan, own.made_at) == (plan.id, plan.made_at);
-    let stands = status.plan.as_ref().is_some_and(|own| (own.id, own.made_at) == (plan.id, plan.made_at));
     match (status.approvals.iter().find(same), over) {
         (Some(Approval { state: ApprovalState::Done, failed, actions, .. }), _) if !failed.is_empty() => {
             let names: Vec<String> = failed.iter().map(ToString::to_string).collect();
@@ -171,11 +189,11 @@ fn became(status: &DocumentStatus, plan: &PublishedPlan, over: Option<Span>) -> 
             Some(Err(Failure::new(format!("the plan is refused: {message}")).hint(LOOK_AT_IT)))
         }
         (Some(Approval { state: ApprovalState::UnderWay, .. }), Some(_)) => Some(Ok("under way".to_owned())),
-        (None, Some(longest)) if stands => {
+        (None, Some(longest)) if stands(status, plan) => {
             Some(Err(Failure::new(format!("nobody has heeded it within {longest}"))
                 .hint("a `ballast run` that leads has to be there; its log says whether it does")))
         }
-        (None, _) if !stands => {
+        (None, over) if is_gone || over.is_some() => {
             let words = "another plan stands by now, and nobody has heeded the approval of this one";
             Some(Err(Failure::new(words).hint(LOOK_AT_IT)))
         }
@@ -264,11 +282,12 @@ mod tests {
             approvals: approvals.to_vec(),
             ..DocumentStatus::default()
         };
-        let said = |status: &DocumentStatus, over: Option<Span>| match became(status, &proposed, over) {
+        let looked = |status: &DocumentStatus, is_gone, over| match became(status, &proposed, is_gone, over) {
             None => "waits".to_owned(),
             Some(Ok(words)) => words,
             Some(Err(failure)) => format!("failed: {}", failure.chain()),
         };
+        let said = |status: &DocumentStatus, over: Option<Span>| looked(status, false, over);
         let another = PublishedPlan { made_at: Time::from_secs(5), ..proposed.clone() };
         let under_way = status(Some(&another), &[approval(ApprovalState::UnderWay, &[], "")]);
         assert_eq!(said(&under_way, None), "waits");
@@ -281,6 +300,11 @@ mod tests {
         let unheeded = status(Some(&proposed), &[]);
         assert_eq!(said(&unheeded, None), "waits");
         assert_eq!(said(&unheeded, minute), "failed: nobody has heeded it within 1m");
-        assert!(said(&status(Some(&another), &[]), None).starts_with("failed: another plan stands by now"));
+        let replaced = status(Some(&another), &[]);
+        assert_eq!(said(&replaced, None), "waits", "it may be begun at this moment");
+        let unanswered = "failed: another plan stands by now, and nobody has heeded the approval of this one";
+        assert_eq!(looked(&replaced, true, None), unanswered);
+        assert_eq!(said(&replaced, minute), unanswered);
+        assert_eq!(looked(&under_way, true, None), "waits");
     }
 }

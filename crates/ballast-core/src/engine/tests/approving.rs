@@ -29,7 +29,7 @@ fn stands(world: &mut World, before: Option<&PublishedPlan>) -> PublishedPlan {
     let published = world.engine.published(world.now());
     let said = published.documents.values().find(|said| said.plan.is_some()).expect("there is a policy");
     let before = DocumentStatus { plan: before.cloned(), ..DocumentStatus::default() };
-    before.merge(said, 1, world.now()).plan.expect("a plan")
+    before.merge(said, 1, None, world.now()).plan.expect("a plan")
 }
 
 /// What the status of the policy says has become of an approved plan.
@@ -120,13 +120,17 @@ fn an_approval_that_was_begun_before_a_crash_is_not_begun_twice() {
     world.tick();
     world.restart();
     world.tick();
-    assert_eq!(world.engine.judgement(&plan), Judgement::Settled);
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Settled);
     world.engine.approve(world.now(), &plan, &[]).expect("it goes on");
     world.run(Span::from_mins(5));
     assert_eq!((world.made, world.waiting()), (3, 0));
     world.restart();
     world.tick();
-    assert_eq!(world.engine.judgement(&plan), Judgement::Settled, "also when nothing of it is under way");
+    assert_eq!(
+        world.engine.judgement(world.now(), &plan),
+        Judgement::Settled,
+        "also when nothing of it is under way"
+    );
     let anew = PublishedPlan { made_at: world.now(), ..plan };
     let again = world.engine.approve(world.now(), &anew, &[]).expect_err("it was done");
     assert!(matches!(again, Refusal::Changed { how: "is there already", .. }), "{again}");
@@ -136,18 +140,21 @@ fn an_approval_that_was_begun_before_a_crash_is_not_begun_twice() {
 fn an_approval_is_sure_once_it_is_stored_and_open_again_where_that_is_lost() {
     let mut world = recommending(three_wait());
     let plan = stands(&mut world, None);
-    assert_eq!(world.engine.judgement(&plan), Judgement::Open);
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Open);
     world.engine.approve(world.now(), &plan, &[]).expect("it stands");
-    assert_eq!((world.engine.judgement(&plan), state(&mut world, &plan)), (Judgement::Unstored, None));
+    assert_eq!(
+        (world.engine.judgement(world.now(), &plan), state(&mut world, &plan)),
+        (Judgement::Unstored, None)
+    );
     // Somebody else has written the ledger meanwhile: the very first write after the approval is refused.
     let other = Ledger { version: 1, ..Ledger::default() };
     world.stored = Some((1, serde_json::to_string(&other).expect("a ledger")));
     world.tick();
-    assert_eq!(world.engine.judgement(&plan), Judgement::Open, "{:?}", world.log);
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Open, "{:?}", world.log);
     assert_eq!((world.count("create"), state(&mut world, &plan)), (0, None), "nothing was begun");
     world.engine.approve(world.now(), &plan, &[]).expect("it stands");
     world.tick();
-    assert_eq!(world.engine.judgement(&plan), Judgement::Settled);
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Settled);
     world.run(Span::from_mins(5));
     assert_eq!((world.made, world.waiting()), (3, 0));
 }
@@ -178,8 +185,152 @@ fn while_the_ledger_is_read_again_nothing_is_judged() {
     let (id, _) = outcome.requests.first().expect("the ledger is written").clone();
     let conflict = SourceError { class: ErrorClass::Conflict, message: String::new() };
     let _ = world.engine.settle(world.now(), id, Reply::Failed(conflict));
-    assert!(!world.engine.sees(world.now(), &plan), "so nobody is told anything");
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Unstored, "so nobody is told anything");
     assert_eq!(world.engine.approve(world.now(), &plan, &[]), Err(Refusal::LedgerUnknown));
+}
+
+#[test]
+fn what_is_not_seen_is_waited_for_and_then_refused_for_good() {
+    let mut world = recommending(three_wait());
+    let plan = stands(&mut world, None);
+    world.unanswered = true;
+    world.cluster.now += Span::from_secs(5);
+    world.tick();
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Waits);
+    world.cluster.now += Span::from_secs(29);
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Waits);
+    // Nothing that is said of other documents waits for it.
+    let published = world.engine.published(world.now());
+    assert!(published.documents.len() > 1 && published.documents.values().all(|said| said.current.is_some()));
+    world.cluster.now += Span::from_secs(1);
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Open);
+    let refusal = world.engine.approve(world.now(), &plan, &[]).expect_err("the provider fails");
+    let why = refusal.to_string();
+    assert!(
+        why.starts_with("Instances/cpu failed (") && why.ends_with("; approve it again when that is known"),
+        "{why}"
+    );
+    world.run(Span::from_mins(59));
+    world.unanswered = false;
+    world.run(Span::from_mins(10));
+    assert_eq!((world.made, state(&mut world, &plan)), (0, Some(ApprovalState::Refused)));
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Settled);
+}
+
+#[test]
+fn what_is_seen_again_within_the_patience_of_who_approved_is_done() {
+    let mut world = recommending(three_wait());
+    let plan = stands(&mut world, None);
+    world.unanswered = true;
+    world.cluster.now += Span::from_secs(5);
+    world.tick();
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Waits);
+    world.unanswered = false;
+    world.cluster.now += Span::from_secs(20);
+    world.tick();
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Open);
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
+    world.run(Span::from_mins(5));
+    assert_eq!((world.made, state(&mut world, &plan)), (3, Some(ApprovalState::Done)));
+}
+
+#[test]
+fn an_approval_that_nobody_could_heed_in_time_is_refused_with_these_words() {
+    let mut world = recommending(three_wait());
+    let plan = stands(&mut world, None);
+    world.unanswered = true;
+    world.cluster.now += Span::from_mins(11);
+    world.tick();
+    assert_eq!(world.engine.judgement(world.now(), &plan), Judgement::Open, "there is nothing to wait for");
+    let refusal = world.engine.approve(world.now(), &plan, &[]).expect_err("it has run out");
+    assert!(matches!(refusal, Refusal::Expired(_)), "{refusal}");
+}
+
+#[test]
+fn an_approval_that_cannot_be_stored_is_given_up() {
+    let mut world = recommending(three_wait());
+    let plan = stands(&mut world, None);
+    world.refuses_writes = Some(ErrorClass::Transient);
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
+    world.run(Span::from_secs(20));
+    assert_eq!(
+        (world.engine.judgement(world.now(), &plan), state(&mut world, &plan)),
+        (Judgement::Unstored, None)
+    );
+    assert_eq!(told(&world), Vec::<String>::new(), "nothing is told before it is sure");
+    world.run(Span::from_mins(1));
+    let refused = became(&mut world, &plan).expect("it is told");
+    assert_eq!((refused.state, refused.actions), (ApprovalState::Refused, 3));
+    assert!(refused.message.starts_with("the ledger cannot be written: "), "{}", refused.message);
+    // Hours later it can be written, and what nobody looks at any more is not begun.
+    world.refuses_writes = None;
+    world.run(Span::from_hours(1));
+    assert_eq!((world.made, world.count("create"), world.engine.memory().ledger.launches.len()), (0, 0, 0));
+    assert_eq!(told(&world), ["ApprovalRefused"]);
+    world.restart();
+    world.tick();
+    assert_eq!(state(&mut world, &plan), Some(ApprovalState::Refused), "whoever leads next knows it");
+}
+
+#[test]
+fn an_approval_whose_store_was_answered_by_nobody_goes_on() {
+    let mut world = recommending(three_wait());
+    let plan = stands(&mut world, None);
+    world.fault = Some((world.log.len(), Fault::AnswerLost));
+    world.engine.approve(world.now(), &plan, &[]).expect("it stands");
+    world.tick();
+    assert_eq!(told(&world), Vec::<String>::new());
+    world.run(Span::from_mins(5));
+    assert_eq!((world.made, state(&mut world, &plan)), (3, Some(ApprovalState::Done)));
+    assert_eq!(told(&world)[..4], ["PlanApproved", "Launching", "Launching", "Launching"]);
+}
+
+#[test]
+fn an_approval_outlives_a_ledger_that_somebody_empties() {
+    let mut world = recommending(three_wait());
+    world.run(Span::from_mins(2));
+    let first = stands(&mut world, None);
+    world.engine.approve(world.now(), &first, &[]).expect("it stands");
+    world.tick();
+    world.cluster.pending("late-1", &[("cpu", "3")]);
+    world.run(Span::from_secs(12));
+    let next = stands(&mut world, Some(&first));
+    // It is emptied, and the next write finds that.
+    world.stored = None;
+    world.engine.approve(world.now(), &next, &[]).expect("it stands");
+    world.tick();
+    assert!(state(&mut world, &next).is_some(), "{:?}", world.log);
+    assert_eq!(world.engine.judgement(world.now(), &next), Judgement::Settled);
+}
+
+/// Reasons of what was told.
+fn told(world: &World) -> Vec<String> {
+    world.told.iter().map(|event| event.reason.to_string()).collect()
+}
+
+#[test]
+fn a_pod_that_fits_a_node_which_enforce_has_cordoned_gets_another_one() {
+    let mut cluster = Cluster::new();
+    four_cores(&mut cluster);
+    cluster.pools.get_mut("cpu").expect("it is there").scale_down.wait_for_completion = true;
+    cluster.node("n1", "cpu");
+    cluster.running("batch-1", "n1", &[("cpu", "1")]).metadata.owner_references[0].kind = "Job".into();
+    cluster.without_removal_budgets();
+    cluster.policy.mode = Mode::Enforce;
+    let mut world = World::new(cluster);
+    world.run(Span::from_secs(30));
+    assert_eq!(world.cordoned().len(), 1, "{:?}", world.log);
+    world.cluster.policy.mode = Mode::Recommend;
+    world.run(Span::from_secs(30));
+    world.cluster.pending("web-1", &[("cpu", "2")]);
+    world.run(Span::from_secs(30));
+    let plan = stands(&mut world, None);
+    let kinds: Vec<ActionKind> = plan.actions.iter().map(|own| own.kind).collect();
+    assert_eq!((plan.state, kinds), (PlanState::Proposed, vec![ActionKind::CreateInstance]));
+    // Where it acts again, the node that is there is taken back.
+    world.cluster.policy.mode = Mode::Enforce;
+    world.run(Span::from_mins(1));
+    assert_eq!((world.cordoned().len(), world.count("create")), (0, 0), "{:?}", world.log);
 }
 
 #[test]

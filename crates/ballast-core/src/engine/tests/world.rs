@@ -4,7 +4,7 @@ use crate::engine::{Engine, Outcome, RequestId};
 use crate::fixtures::{Cluster, a_pool};
 use crate::kube::{Labels, Name};
 use crate::memory::Ledger;
-use crate::observation::{ErrorClass, InstanceState, SourceError};
+use crate::observation::{ErrorClass, InstanceState, Observation, SourceError, SourceKind};
 use crate::policy::StopMode;
 use crate::procedure::{LiveNode, LivePod, Reply, Request};
 use crate::publish::Event;
@@ -35,6 +35,10 @@ pub(super) struct World {
     pub(super) refuses: Option<ErrorClass>,
     /// Every stop is refused like this.
     pub(super) refuses_stops: Option<ErrorClass>,
+    /// Every write of the ledger is refused like this.
+    pub(super) refuses_writes: Option<ErrorClass>,
+    /// Providers do not list their machines.
+    pub(super) unanswered: bool,
     /// So many evictions are refused by a disruption budget.
     pub(super) refuses_evictions: u32,
     /// Everything that was told on an object.
@@ -65,6 +69,8 @@ impl World {
             fault: None,
             refuses: None,
             refuses_stops: None,
+            refuses_writes: None,
+            unanswered: false,
             refuses_evictions: 0,
             told: Vec::new(),
             never_joins: false,
@@ -89,7 +95,11 @@ impl World {
 
     /// One tick and everything that follows from it at once.
     pub(super) fn tick(&mut self) {
-        let observations = self.cluster.observations();
+        let mut observations = self.cluster.observations();
+        let is_list = |told: &&mut Observation| told.source.kind == SourceKind::Instances;
+        for list in observations.iter_mut().filter(is_list).filter(|_| self.unanswered) {
+            list.outcome = Err(SourceError { class: ErrorClass::Transient, message: "503".to_owned() });
+        }
         let outcome = self.engine.tick(self.cluster.now, observations);
         self.take(outcome);
     }
@@ -139,7 +149,10 @@ impl World {
 
     fn carry_out(&mut self, request: &Request) -> Reply {
         match request {
-            Request::WriteLedger { version, body } => self.write(*version, body),
+            Request::WriteLedger { version, body } => match self.refuses_writes {
+                Some(class) => failed(class),
+                None => self.write(*version, body),
+            },
             Request::WriteHistory { body } => {
                 self.stored_history = Some(body.to_string());
                 Reply::Done

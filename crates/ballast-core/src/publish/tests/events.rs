@@ -6,6 +6,7 @@ use crate::fixtures::{Cluster, noon};
 use crate::kube::Name;
 use crate::observation::ErrorClass;
 use crate::policy::{Mode, Pause};
+use crate::procedure::Reply;
 use crate::publish::{
     ConditionReason, ConditionType, DocumentRef, DocumentStatus, Event, EventReason, Herald, Published,
     Regarding, RegardingKind,
@@ -135,6 +136,8 @@ fn a_pod_for_which_a_node_comes_is_told_by_the_decision_that_makes_it_come() {
     cluster.pending("job-1", &[("cpu", "3")]);
     let mut engine = Engine::new(None).unwrap();
     let outcome = engine.tick(cluster.now, cluster.observations());
+    assert_eq!(engine.events(&outcome), [], "it is not stored yet that it is begun");
+    let outcome = engine.settle(cluster.now, outcome.requests[0].0, Reply::Done);
     let [launching] = &engine.events(&outcome)[..] else { panic!("one launch") };
     let [coming] = &engine.pods_told()[..] else { panic!("one pod") };
     assert_eq!((coming.reason, &*coming.regarding.uid), (EventReason::NodeComing, "uid-job-1"));
