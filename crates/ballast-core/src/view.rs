@@ -180,8 +180,9 @@ pub struct PendingView {
     pub count: u32,
     /// What one of them asks for, in words.
     pub requests: String,
-    /// How long the first of them has waited.
-    pub waited: Span,
+    /// How long the first of them has waited, where it says when it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<Span>,
     /// What they wait for.
     pub waiting: Vec<Waiting>,
     /// Why nothing can serve them.

@@ -34,8 +34,10 @@ enum Step {
 /// No document is deeper, and whoever walks over one goes down as far.
 const STEPS_MAX: usize = 64;
 
-/// What the policy of a scenario is called.
-const POLICY: &str = "default";
+/// What the policy of a scenario is called, as in every cluster.
+const POLICY: &str = "cluster";
+/// What it was called before; heeded, and told no more.
+const POLICY_BEFORE: &str = "default";
 
 const FORM: &str = "write `KIND/NAME.path=VALUE`, such as `VmPool/gpu.max=10`";
 
@@ -164,7 +166,9 @@ impl Set {
     fn root<'a>(&self, spec: &'a mut Value) -> Result<&'a mut Value, String> {
         let list = match self.kind {
             Kind::Scenario => return Ok(spec),
-            Kind::ClusterPolicy if self.name == POLICY => return Ok(&mut spec["policy"]),
+            Kind::ClusterPolicy if [POLICY, POLICY_BEFORE].contains(&&*self.name) => {
+                return Ok(&mut spec["policy"]);
+            }
             Kind::ClusterPolicy => {
                 return Err(format!(
                     "there is no ClusterPolicy `{}`: a scenario has one, `{POLICY}`",
@@ -224,10 +228,10 @@ mod tests {
                 [0],
             "b"
         );
-        assert_eq!(
-            set("ClusterPolicy/default.limits.nodes=5", &day).unwrap()["spec"]["policy"]["limits"]["nodes"],
-            5
-        );
+        for name in ["cluster", "default"] {
+            let set = set(&format!("ClusterPolicy/{name}.limits.nodes=5"), &day).unwrap();
+            assert_eq!(set["spec"]["policy"]["limits"]["nodes"], 5, "{name}");
+        }
         let gpus = set(r#"Workload/etl.requests["nvidia.com/gpu"]=2"#, &day).unwrap();
         assert_eq!(gpus["spec"]["workloads"][0]["requests"]["nvidia.com/gpu"], 2);
         assert_eq!(set("Scenario/day.until=2d", &day).unwrap()["spec"]["until"], "2d");
@@ -250,7 +254,7 @@ mod tests {
             ("Pod/gpu.max=10", "`Pod` is not Scenario"),
             ("VmPol/gpu.max=10", "VmPool or Workload; did you mean `VmPool`?"),
             ("VmPool/gpus.max=10", "there is no `gpus` among its pools: gpu; did you mean `gpu`?"),
-            ("ClusterPolicy/x.mode=Observe", "there is no ClusterPolicy `x`: a scenario has one, `default`"),
+            ("ClusterPolicy/x.mode=Observe", "there is no ClusterPolicy `x`: a scenario has one, `cluster`"),
             ("VmPool/gpu.template.zones[7]=b", "beyond the end: there are 1"),
             ("VmPool/gpu.template.zones[x]=b", "neither a number"),
             ("VmPool/gpu.max.deeper=1", "there are no fields where `deeper` should be"),

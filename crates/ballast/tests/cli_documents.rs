@@ -175,9 +175,37 @@ error: there is no document in what was given
 
 "#]
     ]);
+    // A wrong folder does not pass in CI; beside what is read, what is not is counted.
+    let web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n";
+    ballast(&["check", "-"]).stdin(web).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: nothing in what was given is read: 1 Deployment (apps/v1)
+
+hint: docs/reference says which kinds are; workloads are known by their pods
+
+"#]]);
+    let both = format!("{}---\n{web}", cluster());
+    ballast(&["check", "-"]).stdin(both).assert().code(0);
     let by_place = stdout(&["check", CLUSTER]);
     assert_eq!(by_place, stdout(&["check", "-f", CLUSTER]));
     ballast(&["check"]).assert().code(1).stdout_eq(str![]);
+}
+
+#[test]
+fn since_when_a_pod_waits_is_told_where_it_says_when_it_was_made() {
+    let told = |cluster: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cluster.yaml");
+        std::fs::write(&path, cluster).unwrap();
+        stdout(&["status", "--from", path.to_str().unwrap()])
+    };
+    let dated = cluster();
+    assert!(told(&dated).contains(" × ml/"), "{}", told(&dated));
+    assert!(told(&dated).contains(" for 2m:"), "{}", told(&dated));
+    let bare: String = dated
+        .lines()
+        .map(|line| line.replace(", creationTimestamp: 2026-11-15T05:58:00Z", "") + "\n")
+        .collect();
+    assert!(!told(&bare).contains(" for 2"), "{}", told(&bare));
 }
 
 #[test]
@@ -528,6 +556,7 @@ spec:
   workloads:
     - {name: a, requests: {cpu: 1}, duration: {exponential: {men: 1h}}}
     - {name: b, requests: {cpu: 1}, duration: {exponetial: {mean: 1h}}}
+    - {name: c, requests: {cpu: 1}, duration: 10}
   expect: {unserved: [1, 2, 3], cpuUtilisation: [a, 90%]}
 ";
     ballast(&["check", "-"]).stdin(scenario).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
@@ -547,20 +576,28 @@ error: spec.workloads[1].duration.exponetial: `exponetial` is not allowed here
   = allowed: `exponential`, `lognormal` or `uniform`
   = help: did you mean `exponential`?
 
-error: spec.expect.unserved: a list of 3 is not allowed here
- --> -:9:12
+error: spec.workloads[2].duration: the number 10 is not allowed here
+ --> -:9:47
   |
-9 |   expect: {unserved: [1, 2, 3], cpuUtilisation: [a, 90%]}
-  |            ^^^^^^^^
-  = allowed: a list of 2
+9 |     - {name: c, requests: {cpu: 1}, duration: 10}
+  |                                               ^^
+  = allowed: a duration such as `5m`, or one of `exponential`, `lognormal` and `uniform`
+  = help: add its unit: `10s` or `10m`
+
+error: spec.expect.unserved: a list of 3 is not allowed here
+  --> -:10:12
+   |
+10 |   expect: {unserved: [1, 2, 3], cpuUtilisation: [a, 90%]}
+   |            ^^^^^^^^
+   = allowed: a list of 2
 
 error: spec.expect.cpuUtilisation[0]: `a` is not a number
- --> -:9:50
-  |
-9 |   expect: {unserved: [1, 2, 3], cpuUtilisation: [a, 90%]}
-  |                                                  ^
+  --> -:10:50
+   |
+10 |   expect: {unserved: [1, 2, 3], cpuUtilisation: [a, 90%]}
+   |                                                  ^
 
-4 problems; nothing was loaded
+5 problems; nothing was loaded
 
 "#]]);
 }

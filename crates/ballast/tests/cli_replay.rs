@@ -90,6 +90,8 @@ error: cannot replay tight.yaml
   caused by: line 1 is not an entry of a record
   caused by: expected value at line 1 column 1
 
+hint: a record is what `ballast record` or `ballast simulate --record` wrote
+
 "#
     ]]);
 }
@@ -106,13 +108,22 @@ fn an_empty_or_cut_record_is_no_proof() {
 error: cannot replay cut.jsonl
   caused by: there is no entry in it
 
+hint: a record is what `ballast record` or `ballast simulate --record` wrote
+
 "#]]);
     replay("[[").code(1).stdout_eq(str![]);
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    replay(&format!("{}{}", lines[0], &lines[1][..20])).code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+note: the last line of the record is cut off and was left out
+error: nothing was decided in this record: it holds 1 entry and no plan
+
+"#]]);
     let missing = [&lines[..20], &lines[25..]].concat().concat();
     replay(&missing).code(1).stdout_eq(str![]).stderr_eq(str![[r#"
 error: cannot replay cut.jsonl
   caused by: line 21 is entry 26 where 21 follows: only a whole record can be replayed
+
+hint: a record is what `ballast record` or `ballast simulate --record` wrote
 
 "#]]);
     replay(&whole[..whole.len() - 10]).code(0).stderr_eq(str![[r#"

@@ -327,8 +327,22 @@ fail: small: cost is 18.00, expected 1.00 to 2.00
 }
 
 #[test]
+fn ranges_are_judged_at_the_scenarios_own_length_alone() {
+    let own = std::fs::read_to_string(SMALL).unwrap() + "    cost: [1, 2]\n";
+    let run = |more: &[&str]| simulate(&[&["-", "-o", "name"], more].concat()).stdin(own.clone()).assert();
+    run(&[]).code(3);
+    run(&["--until", "1h"]).code(0).stderr_eq(str![[r#"
+note: the ranges of small are meant for 6h: with `--until 1h` they are not judged
+warning: small: workloads[1].requests.cpu: 64 is more than any machine has, which is 4 at most
+
+"#]]);
+    run(&["--until", "6h"]).code(3);
+    run(&["--until", "1h", "--set", "Scenario/small.expect={cost: [100, 200]}"]).code(3);
+}
+
+#[test]
 fn a_day_in_which_nothing_can_happen_says_so() {
-    let observed = [MORNING, "--set", "ClusterPolicy/default.mode=Recommend", "-o", "name"];
+    let observed = [MORNING, "--set", "ClusterPolicy/cluster.mode=Recommend", "-o", "name"];
     simulate(&observed).assert().stderr_eq(str![[r#"
 note: policy A of morning has `mode: Recommend`, so nothing is started or stopped: set `Enforce`
 ...

@@ -143,8 +143,8 @@ fn told(what: What) -> Told {
         },
         What::Missing(field) => plain(ProblemCode::MissingField, format!("the field `{field}` is missing")),
         What::Twice(field) => plain(ProblemCode::DuplicateKey, format!("the field `{field}` stands twice")),
-        What::Type { found, expected, wants_quotes } => Told {
-            suggestion: wants_quotes.then(|| "put it in double quotes".to_owned()),
+        What::Type { found, expected, help } => Told {
+            suggestion: help,
             allowed: Some(expected),
             ..plain(ProblemCode::InvalidValue, format!("{found} is not allowed here"))
         },

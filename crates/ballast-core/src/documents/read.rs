@@ -40,7 +40,7 @@ pub(crate) enum What {
     /// A field that stands twice.
     Twice(String),
     /// A value of another type; whether quotes would mend it.
-    Type { found: String, expected: String, wants_quotes: bool },
+    Type { found: String, expected: String, help: Option<String> },
     /// Whatever the type itself said.
     Said(String),
 }
@@ -127,21 +127,13 @@ impl de::Error for ReadError {
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         let expected = expected.to_string();
-        let is_scalar = matches!(
-            found,
-            Unexpected::Bool(_) | Unexpected::Unsigned(_) | Unexpected::Signed(_) | Unexpected::Float(_)
-        );
-        let wants_quotes = is_scalar && (expected.contains("string") || expected.contains("such as"));
-        Self::new(What::Type {
-            found: found_in_words(found),
-            expected: expected_in_words(&expected),
-            wants_quotes,
-        })
+        let help = help(found, &expected);
+        Self::new(What::Type { found: found_in_words(found), expected: expected_in_words(&expected), help })
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         let expected = expected_in_words(&expected.to_string());
-        Self::new(What::Type { found: found_in_words(found), expected, wants_quotes: false })
+        Self::new(What::Type { found: found_in_words(found), expected, help: None })
     }
 
     fn unknown_field(field: &str, allowed: &'static [&'static str]) -> Self {
@@ -173,6 +165,23 @@ fn found_in_words(found: Unexpected<'_>) -> String {
         Unexpected::Map => "a mapping".into(),
         other => other.to_string(),
     }
+}
+
+/// What would make a value of another type the one that is expected.
+fn help(found: Unexpected<'_>, expected: &str) -> Option<String> {
+    match found {
+        Unexpected::Unsigned(number) if expected.starts_with("a duration") && number > 0 => {
+            Some(format!("add its unit: `{number}s` or `{number}m`"))
+        }
+        Unexpected::Bool(_) | Unexpected::Unsigned(_) | Unexpected::Signed(_) | Unexpected::Float(_) => {
+            expected.contains("string").then(quotes)
+        }
+        _ => None,
+    }
+}
+
+fn quotes() -> String {
+    "put it in double quotes".to_owned()
 }
 
 /// serde's words for what it expects, as a person would say them.
@@ -261,7 +270,7 @@ impl<'de> Deserializer<'de> for At<'de, '_> {
             Value::List(nodes) if nodes.len() != length => Err(ReadError::new(What::Type {
                 found: format!("a list of {}", nodes.len()),
                 expected: format!("a list of {length}"),
-                wants_quotes: false,
+                help: None,
             })),
             _ => self.deserialize_any(visitor),
         }
@@ -290,7 +299,8 @@ impl<'de> Deserializer<'de> for At<'de, '_> {
                 found: found_in_words(unexpected(other)),
                 expected: words_in_words(words),
                 // A version such as `1.36` is a word that looks like a number.
-                wants_quotes: matches!(other, Value::Float(number) if words.contains(&&*number.to_string())),
+                help: matches!(other, Value::Float(number) if words.contains(&&*number.to_string()))
+                    .then(quotes),
             })),
         }
     }
@@ -427,8 +437,7 @@ impl<'de> VariantAccess<'de> for Variant<'de, '_> {
     type Error = ReadError;
 
     fn unit_variant(self) -> Result<(), ReadError> {
-        let what =
-            What::Type { found: "a mapping".into(), expected: "the word alone".into(), wants_quotes: false };
+        let what = What::Type { found: "a mapping".into(), expected: "the word alone".into(), help: None };
         Err(ReadError::new(what))
     }
 

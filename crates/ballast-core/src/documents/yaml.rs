@@ -175,7 +175,8 @@ impl<'de: 's, 's> Deserialize<'de> for Key<'s> {
 
 fn explain(error: &serde_saphyr::Error, text: &str, base: u32) -> YamlError {
     let error = error.without_snippet();
-    let at = error.location().map_or(0, |location| Source::offset(text, location.line(), location.column()));
+    let mut at =
+        error.location().map_or(0, |location| Source::offset(text, location.line(), location.column()));
     let whole = error.to_string();
     let (code, message) = match error {
         serde_saphyr::Error::DuplicateMappingKey { .. } => {
@@ -196,8 +197,19 @@ fn explain(error: &serde_saphyr::Error, text: &str, base: u32) -> YamlError {
         _ if whole.starts_with("recursion limit") => {
             (ProblemCode::TooLarge, format!("nested too deeply: at most {DEPTH_MAX} levels are read"))
         }
+        _ if whole.starts_with("tabs disallowed") => {
+            at = tab_before(text, at);
+            (ProblemCode::Syntax, "a tab stands here: YAML is indented with spaces".to_owned())
+        }
         // The place is told beside the message.
         _ => (ProblemCode::Syntax, printable(whole.split(" at line ").next().unwrap_or(&whole), 200)),
     };
     YamlError { at: base.saturating_add(at), message, code }
+}
+
+/// The first tab of the line of a place: what follows the tab is blamed for it.
+fn tab_before(text: &str, at: u32) -> u32 {
+    let before = text.get(..at as usize).unwrap_or(text);
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    text[line..].split('\n').next().and_then(|line| line.find('\t')).map_or(at, |tab| (line + tab) as u32)
 }

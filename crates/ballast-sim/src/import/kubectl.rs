@@ -81,10 +81,8 @@ pub fn kubectl(name: Name, objects: &[Object]) -> Result<Imported, ScenarioError
     if pools.is_empty() {
         spec.controller = Controller::None;
     }
-    let mut notes: Vec<String> = unread
-        .iter()
-        .map(|(kind, count)| format!("{count} of kind {kind} play no part in a scenario"))
-        .collect();
+    let mut notes: Vec<String> =
+        unread.iter().map(|(kind, count)| format!("no part in a scenario: {count} {kind}")).collect();
     if pools.is_empty() {
         notes.push(
             "there is no VmPool among the documents, so nothing is started or stopped: add one".to_owned(),
@@ -402,7 +400,7 @@ mod tests {
             scenario.spec.daemons.iter().find(|daemon| &*daemon.name == "etcd-n1").expect("a static pod");
         assert_eq!((etcd.requests["cpu"].milli(), etcd.requests["memory"].units()), (500, 2 << 30));
         assert_eq!(etcd.node_selector[HOSTNAME_LABEL], "n1".into());
-        assert!(notes.iter().any(|note| note == "1 of kind PersistentVolume play no part in a scenario"));
+        assert!(notes.iter().any(|note| note == "no part in a scenario: 1 PersistentVolume"));
     }
 
     #[test]

@@ -119,7 +119,7 @@ fn pending(world: &World) -> Vec<PendingView> {
     for (_, pod) in world.pods.iter().filter(|(_, pod)| !pod.is_bound()) {
         let class = &world.classes[pod.class as usize];
         let workload = &world.meter.workloads[class.workload as usize];
-        let waited = world.now.since(pod.created);
+        let waited = Some(world.now.since(pod.created));
         let known =
             views.iter_mut().find(|view| view.workload == *workload && view.namespace == class.namespace);
         if let Some(view) = known {

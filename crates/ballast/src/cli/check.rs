@@ -48,8 +48,8 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         return Err(load::refused(&all));
     }
     let counts = counts(&documents);
-    if counts.is_empty() && documents.ignored.is_empty() {
-        return Err(Failure::new("there is no document in what was given"));
+    if counts.is_empty() {
+        return Err(nothing_read(&documents));
     }
     load::tell(&doubts, screen);
     let mut table = Table::new(&["KIND", ">GOOD"]);
@@ -61,6 +61,17 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     }
     screen.write(&table.render())?;
     Ok(Outcome::Done)
+}
+
+/// In CI a wrong folder must not pass.
+fn nothing_read(documents: &Documents) -> Failure {
+    let ignored = &documents.ignored;
+    let kinds = ignored.iter().map(|((version, kind), count)| format!("{count} {kind} ({version})"));
+    match kinds.collect::<Vec<_>>().join(", ") {
+        kinds if kinds.is_empty() => Failure::new("there is no document in what was given"),
+        kinds => Failure::new(format!("nothing in what was given is read: {kinds}"))
+            .hint("docs/reference says which kinds are; workloads are known by their pods"),
+    }
 }
 
 fn counts(documents: &Documents) -> BTreeMap<String, usize> {

@@ -93,7 +93,7 @@ fn name(text: &str) -> std::result::Result<String, String> {
 fn from_kubectl(args: &Kubectl, screen: &mut Screen) -> Result<Scenario> {
     let documents = load::load(&args.dumps)?;
     for ((api_version, kind), count) in &documents.ignored {
-        screen.note(format_args!("note: {count} of kind {kind} ({api_version}) are not read"));
+        screen.note(format_args!("note: not read: {count} {kind} ({api_version})"));
     }
     if documents.objects.is_empty() {
         return Err(Failure::new("there is nothing of a cluster in what was given")

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use ballast_core::documents::File;
+use ballast_core::documents::{FILE_BYTES_MAX, File};
 
 use super::Result;
 use crate::present::{Doing, Failure};
@@ -41,14 +41,21 @@ fn standard_input() -> Result<File> {
             "pipe something into it, such as `kubectl get nodes,pods -A -o json | ballast plan -f -`",
         ));
     }
-    let mut bytes = Vec::new();
-    stdin.read_to_end(&mut bytes).doing(|| "cannot read standard input")?;
+    let bytes = bounded(&mut stdin, FILE_BYTES_MAX).doing(|| "cannot read standard input")?;
     Ok(File { name: "-".to_owned(), bytes })
 }
 
 fn file(path: &Path) -> Result<File> {
-    let bytes = fs::read(path).doing(|| format!("cannot read {}", path.display()))?;
+    let read = || bounded(&mut fs::File::open(path)?, FILE_BYTES_MAX);
+    let bytes = read().doing(|| format!("cannot read {}", path.display()))?;
     Ok(File { name: path.display().to_string(), bytes })
+}
+
+/// Reads no more than shows that there is too much, which is told with the documents: a pipe may have no end.
+fn bounded(from: &mut impl Read, bytes_max: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn folder(path: &Path, depth: u32, inputs: &mut Vec<File>) -> Result<()> {
@@ -71,4 +78,15 @@ fn folder(path: &Path, depth: u32, inputs: &mut Vec<File>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_end_is_read_as_far_as_shows_that_it_is_too_much() {
+        assert_eq!(bounded(&mut std::io::repeat(b'a'), 10).unwrap().len(), 11);
+        assert_eq!(bounded(&mut &b"a: 1"[..], 10).unwrap(), b"a: 1");
+    }
 }

@@ -75,12 +75,12 @@ pub fn line(view: &View) -> String {
 pub fn figures_line(view: &View) -> String {
     let waiting: u32 = view.pending.iter().map(|pending| pending.count).sum();
     format!(
-        "{} {} UTC   {}/h   {} waiting   {} plans",
+        "{} {} UTC   {}/h   {} waiting   {}",
         figures::day(view.now),
         figures::clock(view.now),
         figures::money(view.cost_per_hour, &view.currency),
         figures::plural(waiting, "pod"),
-        figures::group(view.plans as i64),
+        figures::plural(u32::try_from(view.plans).unwrap_or(u32::MAX), "plan"),
     )
 }
 
@@ -162,8 +162,8 @@ pub fn bar(part: i64, whole: i64) -> String {
 fn waiting_line(group: Alike<'_>) -> String {
     let PendingView { namespace, workload, waited, requests, .. } = group.first;
     let (Alike { pods, verdict: Verdict { mood, words }, .. }, others) = (group, group.others());
-    let (sign, waited) = (mood.sign(), waited.rounded());
-    format!("{sign} {pods} × {namespace}/{workload}{others} for {waited}: {words} ({requests})")
+    let waited = waited.map(|waited| format!(" for {}", waited.rounded())).unwrap_or_default();
+    format!("{} {pods} × {namespace}/{workload}{others}{waited}: {words} ({requests})", mood.sign())
 }
 
 fn sign(kind: ActionKind) -> &'static str {

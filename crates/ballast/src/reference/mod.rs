@@ -86,7 +86,8 @@ fn index() -> String {
          | [Access](access.md) | What is asked of the Kubernetes API in each mode, and the roles for it. |\n\
          | [Metrics and health](metrics.md) | What `ballast run` serves to Prometheus and to probes. |\n\n\
          `ballast check -f FILE` tells everything that is wrong with a document, with its place. Every document, body \
-         and answer has an example in [examples](examples) and a JSON schema in [schemas](schemas), with its version in `$id`. Those \
+         and answer has an example in [examples](examples), to be checked one by one, since together they are no cluster and answers \
+         are no documents, and a JSON schema in [schemas](schemas), with its version in `$id`. Those \
          of documents are of whole files, so that an editor can check one: many heed a first line \
          `# yaml-language-server: $schema=…/VmPool.json`.\n",
     );

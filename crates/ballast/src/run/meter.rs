@@ -192,7 +192,7 @@ impl Meter {
         let unserved = view.pending.iter().filter(|pending| pending.infeasible.is_some());
         self.metrics.set("ballast_pending_pods", &[], all);
         self.metrics.set("ballast_unserved_pods", &[], count(&mut unserved.map(|pending| pending.count)));
-        let oldest = view.pending.iter().map(|pending| pending.waited).max().unwrap_or_default();
+        let oldest = view.pending.iter().filter_map(|pending| pending.waited).max().unwrap_or_default();
         self.metrics.set("ballast_pending_oldest_seconds", &[], oldest.as_secs_f64());
     }
 

@@ -107,7 +107,7 @@ fn pending(namespace: &str, workload: &str, count: u32, requests: &str, waited: 
         pods: (0..count.min(100)).map(|at| format!("{workload}-{at}").into()).collect(),
         count,
         requests: requests.to_owned(),
-        waited: Span::from_secs(waited),
+        waited: Some(Span::from_secs(waited)),
         waiting: Vec::new(),
         infeasible: None,
     }

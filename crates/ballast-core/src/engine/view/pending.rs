@@ -26,7 +26,8 @@ pub(super) fn pending(snapshot: &Snapshot, plan: Option<&Plan>, now: Time) -> Ve
             pods: queue.iter().take(NAMED).map(|(_, name, _)| name.clone()).collect(),
             count: queue.len() as u32,
             requests: in_words(snapshot.class(slot)),
-            waited: now.since(*oldest),
+            // A pod in a file that was written by hand may not say when it was made.
+            waited: (*oldest != Time::ZERO).then(|| now.since(*oldest)),
             waiting: waiting.iter().filter(|entry| meant(&entry.subject)).cloned().collect(),
             infeasible: infeasible.iter().find(|entry| meant(&entry.subject)).cloned(),
             namespace,

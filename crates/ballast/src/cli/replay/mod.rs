@@ -15,7 +15,7 @@ use super::sight::segments;
 use super::{Outcome, Result};
 use crate::present::format::{self, Format};
 use crate::present::table::Table;
-use crate::present::{Doing, Screen};
+use crate::present::{Doing, Failure, Hint, Screen};
 
 /// Replay a record: does the same come out, or what would another policy have decided?
 ///
@@ -69,6 +69,9 @@ struct Told<'a> {
     replayed: &'a str,
 }
 
+/// What can be replayed.
+const RECORDS: &str = "a record is what `ballast record` or `ballast simulate --record` wrote";
+
 /// Letters of an entry that a table shows, from where the two begin to differ.
 const SHOWN: usize = 60;
 
@@ -78,7 +81,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         let file = PolicyFile::load(path)?;
         return otherwise::run(&file, BufReader::new(open(&args.record)?), doing, args.output, screen);
     }
-    let replayed = replay(BufReader::new(open(&args.record)?)).doing(doing)?;
+    let replayed = replay(BufReader::new(open(&args.record)?)).doing(doing).hint(|| RECORDS)?;
     let answer = Answer::of(&replayed);
     let numbers = replayed.differences.iter().map(|difference| difference.seq).collect();
     print(&answer, |_| tables(&replayed), numbers, args.output, screen)
@@ -94,6 +97,13 @@ fn print<T: Serialize>(
 ) -> Result {
     if answer.is_cut {
         screen.note("note: the last line of the record is cut off and was left out");
+    }
+    // Nothing is as it was where there was nothing: a record that was cut off too early proves nothing.
+    if answer.plans == 0 {
+        let entries = counted(answer.entries, "entry", "entries");
+        return Err(Failure::new(format!(
+            "nothing was decided in this record: it holds {entries} and no plan"
+        )));
     }
     match output {
         Format::Table | Format::Wide => screen.write(&tables(output == Format::Wide))?,
@@ -119,8 +129,10 @@ fn open(path: &Path) -> Result<Box<dyn Read>> {
 
 fn tables(replayed: &Replay) -> String {
     let Replay { entries, plans, differences, .. } = replayed;
+    let how_many =
+        format!("{} and {}", counted(*entries, "entry", "entries"), counted(*plans, "plan", "plans"));
     if differences.is_empty() {
-        return format!("{entries} entries and {plans} plans, all as they were\n");
+        return format!("{how_many}, all as they were\n");
     }
     let mut table = Table::new(&[">ENTRY", "AT", "RECORDED", "NOW"]);
     for difference in differences {
@@ -128,7 +140,12 @@ fn tables(replayed: &Replay) -> String {
         table.row([difference.seq.to_string(), difference.at.to_string(), recorded, now]);
     }
     let count = differences.len();
-    format!("{}\n{entries} entries and {plans} plans, {count} came out otherwise\n", table.render())
+    format!("{}\n{how_many}, {count} came out otherwise\n", table.render())
+}
+
+/// A count with its noun.
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Both sides, from shortly before the place where they differ.

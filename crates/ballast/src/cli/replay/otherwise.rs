@@ -6,12 +6,12 @@ use ballast_core::plan::Action;
 use ballast_core::record::{Differing, OtherPolicy, Otherwise, otherwise};
 use serde::Serialize;
 
-use super::{Answer, print};
+use super::{Answer, RECORDS, counted, print};
 use crate::cli::Result;
 use crate::cli::policy_file::PolicyFile;
 use crate::present::format::Format;
 use crate::present::table::Table;
-use crate::present::{Doing, Screen, figures};
+use crate::present::{Doing, Hint, Screen};
 
 /// Rows of a table for people; `-o wide` and `-o json` have more.
 const ROWS_MAX: usize = 10;
@@ -41,7 +41,7 @@ pub(super) fn run<D: std::fmt::Display>(
     screen: &mut Screen,
 ) -> Result {
     let policy = OtherPolicy { cluster: file.cluster.clone(), pools: file.pools.clone() };
-    let told = otherwise(record, &policy).doing(doing)?;
+    let told = otherwise(record, &policy).doing(doing).hint(|| RECORDS)?;
     let known: Vec<&str> = told.pools.iter().map(|name| &**name).collect();
     file.refuse_unknown(&known, "the record")?;
     let rows = |wide| if wide { usize::MAX } else { ROWS_MAX };
@@ -52,7 +52,7 @@ pub(super) fn run<D: std::fmt::Display>(
 fn tables(told: &Otherwise, file: &str, rows: usize) -> String {
     let Otherwise { plans, different, differing, .. } = told;
     let Some(first) = differing.first() else {
-        return format!("{plans} plans, all of which do the same under {file}\n");
+        return format!("{}, all of which do the same under {file}\n", counted(*plans, "plan", "plans"));
     };
     let mut reasons = Table::new(&["", "ACTION", "TARGET", "POOL", "REASON"]);
     for (side, actions) in [("recorded", &first.recorded), (file, &first.other)] {
@@ -69,7 +69,7 @@ fn tables(told: &Otherwise, file: &str, rows: usize) -> String {
     let shown: u64 = differing.iter().take(rows).map(|differing| differing.plans).sum();
     let more = match different - shown {
         0 => String::new(),
-        left => format!("and {left} plans more\n"),
+        left => format!("and {} more\n", counted(left, "plan", "plans")),
     };
     format!(
         "The first difference, at {} after entry {}:\n{}\nAll of them:\n{}{more}\n{different} of {} would have done \
@@ -78,7 +78,7 @@ fn tables(told: &Otherwise, file: &str, rows: usize) -> String {
         first.seq,
         reasons.render(),
         table.render(),
-        figures::plural(u32::try_from(*plans).unwrap_or(u32::MAX), "plan"),
+        counted(*plans, "plan", "plans"),
     )
 }
 

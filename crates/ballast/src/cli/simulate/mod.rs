@@ -21,7 +21,7 @@ use crate::present::missed::Worst;
 use crate::present::score::{Runs, Simulated};
 use crate::present::{Doing, Failure, Screen, report, score};
 use crate::set::Set;
-use policies::Policy;
+use policies::{Loaded, Policy};
 
 /// Run scenarios in virtual time and report what they come to.
 ///
@@ -45,7 +45,7 @@ pub(super) struct Args {
     /// Run with this many seeds, from the first on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     seeds: Option<u32>,
-    /// How long the scenario lasts; by default as it says itself
+    /// How long the scenario lasts; by default as it says itself. Its ranges are judged at its own length alone
     #[arg(long, value_name = "T")]
     until: Option<Span>,
     /// Write a page with charts
@@ -73,10 +73,8 @@ The figures of `--fail-if` are those of the table (`-o wide` for all), also for 
 `cost.POOL`, `pendingP95.WORKLOAD`, `requests.KIND`. Money and counts are plain numbers, times `90s` or `5m`, shares `80%`.";
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
-    let (scenarios, left_out) = policies::load(&args.scenarios, &args.set, args.until)?;
-    for failure in &left_out {
-        screen.note(format_args!("left out: {}", failure.chain()));
-    }
+    let Loaded { scenarios, notes } = policies::load(&args.scenarios, &args.set, args.until)?;
+    notes.iter().for_each(|note| screen.note(note));
     let others: Vec<_> = args.policies.iter().map(|path| PolicyFile::load(path)).collect::<Result<_>>()?;
     if (args.html.is_some() || args.record.is_some()) && scenarios.len() > 1 {
         return Err(Failure::new("`--html` and `--record` write one file, and there are several scenarios")

@@ -7,6 +7,7 @@ use ballast_core::documents::{self, File, Problems};
 use ballast_core::policy::Mode;
 use ballast_core::units::Span;
 use ballast_sim::scenario::{Controller, Scenario, ScenarioPool};
+use ballast_sim::score::Amount;
 
 use crate::cli::policy_file::PolicyFile;
 use crate::cli::{Result, load};
@@ -57,16 +58,19 @@ const TRACES: &str = "BALLAST_TRACES";
 /// Letters are enough for as many as anybody reads.
 const LETTERS: std::ops::RangeInclusive<char> = 'A'..='Z';
 
-/// Reads the scenarios of some paths, with what `--set` and `--until` change, and why those cannot be run that are left out:
-/// one whose recorded data is not here keeps no other from being run.
-pub(super) fn load(
-    paths: &[PathBuf],
-    sets: &[Set],
-    until: Option<Span>,
-) -> Result<(Vec<Scenario>, Vec<Failure>)> {
-    let mut scenarios = Vec::new();
+/// Scenarios that can be run, and what is to be known of them.
+pub(super) struct Loaded {
+    pub(super) scenarios: Vec<Scenario>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads the scenarios of some paths, with what `--set` and `--until` change. One whose recorded data is not here is left out
+/// and keeps no other from being run.
+pub(super) fn load(paths: &[PathBuf], sets: &[Set], until: Option<Span>) -> Result<Loaded> {
+    let (mut scenarios, mut notes) = (Vec::new(), Vec::new());
     for placed in load::load(paths)?.scenarios {
-        let scenario = load::scenario(&placed).map_err(|problems| load::refused(&problems))?;
+        let mut scenario = load::scenario(&placed).map_err(|problems| load::refused(&problems))?;
+        notes.extend(until.and_then(|until| unjudged(&mut scenario, until)));
         let mut scenario = changed(scenario, sets.iter())?;
         if let Some(until) = until {
             scenario.spec.until = until;
@@ -88,12 +92,32 @@ pub(super) fn load(
         }
     }
     if !runnable.is_empty() {
-        return Ok((runnable, left_out));
+        notes.extend(left_out.iter().map(|failure| format!("left out: {}", failure.chain())));
+        return Ok(Loaded { scenarios: runnable, notes });
     }
     Err(left_out.pop().unwrap_or_else(|| {
         Failure::new("there is no scenario in what was given")
             .hint("a scenario is a document of `kind: Scenario`; there are some in the folder `scenarios`")
     }))
+}
+
+/// The ranges of a scenario are those of its own length: for another one they are taken away, and it is told. That no more
+/// promises are broken than it expects holds at any length.
+fn unjudged(scenario: &mut Scenario, until: Span) -> Option<String> {
+    let Scenario { name, spec } = scenario;
+    if until == spec.until {
+        return None;
+    }
+    let before = spec.expect.len();
+    spec.expect.retain(|figure, _| &**figure == "brokenPromises");
+    let told = spec.expect.len() < before;
+    spec.expect.values_mut().for_each(|[least, _]| *least = Amount::plain(0.0));
+    told.then(|| {
+        format!(
+            "note: the ranges of {name} are meant for {}: with `--until {until}` they are not judged",
+            spec.until
+        )
+    })
 }
 
 /// The scenario with what `--set` changes.

@@ -185,7 +185,7 @@ fn head(view: &View) -> Markup {
         div class="instant" {
             span class={ "mode " (format!("{:?}", view.mode).to_lowercase()) } { (format!("{:?}", view.mode)) }
             span { time datetime=(view.now) { (figures::day(view.now)) " " b { (figures::clock(view.now)) } " UTC" } }
-            span class="dim" { (figures::group(view.plans as i64)) " plans made" }
+            span class="dim" { (figures::plural(u32::try_from(view.plans).unwrap_or(u32::MAX), "plan")) " made" }
             @if let Some(next) = view.next_look { span class="dim" { "looks again " (figures::ahead(next, view.now)) } }
         }
         @for note in &view.promises {

@@ -70,7 +70,7 @@ fn total(view: &View) -> Usage {
 
 fn figures_of(view: &View) -> Markup {
     let point = Point::of(view);
-    let longest = view.pending.iter().map(|pending| pending.waited).max();
+    let longest = view.pending.iter().filter_map(|pending| pending.waited).max();
     let usage = total(view);
     html! {
         section class="figures" aria-label="Key figures" {
@@ -88,7 +88,8 @@ fn figures_of(view: &View) -> Markup {
                 span class="figure-name" { "Pods waiting" }
                 span class="figure-value" { (figures::group(point.waiting.into())) }
                 span class="figure-note" {
-                    @match longest { Some(longest) => { "longest " (longest.rounded()) }, None => "nothing waits" }
+                    @if let Some(longest) = longest { "longest " (longest.rounded()) }
+                    @else if view.pending.is_empty() { "nothing waits" }
                 }
             }
             div class="figure bars-figure" { span class="figure-name" { "Requested of what is there" } (bars(&usage)) }

@@ -55,7 +55,7 @@ fn row(group: &Alike<'_>) -> Markup {
             div {
                 p {
                     b { (figures::group((*pods).into())) " × " bdi { (first.namespace) "/" (first.workload) } }
-                    span class="dim" { (group.others()) " for " (first.waited.rounded()) }
+                    span class="dim" { (group.others()) @if let Some(waited) = first.waited { " for " (waited.rounded()) } }
                 }
                 p class="reason" { (words) span class="dim" { " · " (first.requests) } }
             }
@@ -96,7 +96,7 @@ fn class(view: &View, pending: &PendingView) -> Markup {
         section class={ "panel verdict " (mood.class()) } {
             p class="verdict-words" { span class={ "sign " (mood.class()) } aria-hidden="true" { (mood.sign()) } " " (words) }
             dl class="facts" {
-                dt { "Waits" } dd { (figures::plural(pending.count, "pod")) @if pending.count > 1 { ", the first" } " for " (pending.waited.rounded()) }
+                dt { "Waits" } dd { (figures::plural(pending.count, "pod")) @if let Some(waited) = pending.waited { @if pending.count > 1 { ", the first" } " for " (waited.rounded()) } }
                 dt { "Asks for" } dd { (pending.requests) }
                 dt { "Waits for" }
                 dd {

@@ -31,7 +31,7 @@ pub(super) fn actions(view: &View, rows: usize) -> Markup {
         section class="panel" {
             h2 { "Planned now" span class="badge" { (view.actions.len()) } }
             @if view.actions.is_empty() {
-                p class="empty" { "Nothing to change: all that asks is served, waited for, or held for a reason" }
+                p class="empty" { "Nothing to change: all that asks is served, waited for, held for a reason, or cannot be served" }
             }
             ul class="rows" { @for action in view.actions.iter().take(rows) { (action_row(action)) } }
             (more(view.actions.len(), rows))
