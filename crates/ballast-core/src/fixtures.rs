@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::kube::{
-    Affinity, Container, Labels, Meta, Name, Node, NodeCondition, OwnerReference, Phase, Pod,
-    PodDisruptionBudget, PodSpec,
+    Affinity, CapacityBuffer, Container, Labels, LocalReference, Meta, Name, Node, NodeCondition,
+    OwnerReference, Phase, Pod, PodDisruptionBudget, PodSet, PodSpec, PodTemplate, PodTemplateSpec,
+    ProvisioningRequest,
 };
 use crate::memory::Memory;
 use crate::observation::{Body, Change, Instance, InstanceState, Object, ObjectKind, Observation, Source};
@@ -30,6 +31,8 @@ pub struct Cluster {
     pub pods: Vec<Pod>,
     /// Disruption budgets.
     pub budgets: Vec<PodDisruptionBudget>,
+    /// Buffers, requests and the templates that they name.
+    pub asks: Vec<Object>,
     /// What is remembered.
     pub memory: Memory,
     /// The instant.
@@ -208,6 +211,50 @@ impl Cluster {
         pod
     }
 
+    /// Adds a template for pods with these requests.
+    pub fn template(&mut self, name: &str, requests: &[(&str, &str)]) {
+        let Pod { metadata, spec, .. } = a_pod(name, requests);
+        let metadata = Meta { name: name.into(), owner_references: Vec::new(), ..metadata };
+        let template = PodTemplateSpec { metadata: Meta::default(), spec };
+        self.asks.push(Object::PodTemplate(PodTemplate { metadata, template }));
+    }
+
+    /// Adds a buffer of pods of a template.
+    pub fn buffer(&mut self, name: &str, template: &str, replicas: i32) -> &mut CapacityBuffer {
+        let mut buffer = CapacityBuffer::default();
+        buffer.metadata.name = name.into();
+        buffer.metadata.namespace = "default".into();
+        buffer.spec.pod_template_ref = Some(LocalReference { name: template.into() });
+        buffer.spec.replicas = Some(replicas);
+        self.asks.push(Object::CapacityBuffer(buffer));
+        match self.asks.last_mut() {
+            Some(Object::CapacityBuffer(buffer)) => buffer,
+            _ => unreachable!("it was pushed"),
+        }
+    }
+
+    /// Adds a request for pods of a template, made at noon.
+    pub fn request(
+        &mut self,
+        name: &str,
+        class: &str,
+        template: &str,
+        count: i32,
+    ) -> &mut ProvisioningRequest {
+        let mut request = ProvisioningRequest::default();
+        request.metadata.name = name.into();
+        request.metadata.namespace = "default".into();
+        request.metadata.creation_timestamp = Some(noon());
+        request.spec.provisioning_class_name = format!("{class}.autoscaling.x-k8s.io").into();
+        let pod_template_ref = LocalReference { name: template.into() };
+        request.spec.pod_sets.push(PodSet { pod_template_ref, count });
+        self.asks.push(Object::ProvisioningRequest(request));
+        match self.asks.last_mut() {
+            Some(Object::ProvisioningRequest(request)) => request,
+            _ => unreachable!("it was pushed"),
+        }
+    }
+
     /// What every source would say, complete lists.
     pub fn observations(&self) -> Vec<Observation> {
         let policy = Named { name: "default".into(), namespace: "".into(), spec: self.policy.clone() };
@@ -229,6 +276,9 @@ impl Cluster {
         ];
         let empty = [ObjectKind::PersistentVolume, ObjectKind::PersistentVolumeClaim, ObjectKind::DaemonSet];
         all.extend(empty.map(|kind| listed(kind, Vec::new())));
+        for kind in [ObjectKind::PodTemplate, ObjectKind::CapacityBuffer, ObjectKind::ProvisioningRequest] {
+            all.push(listed(kind, self.asks.iter().filter(|own| own.kind() == kind).cloned().collect()));
+        }
         for name in self.pools.keys() {
             let own = self.instances.values().filter(|instance| instance.pool == *name).cloned();
             all.push(Observation {

@@ -2,6 +2,7 @@
 //! for the nodes, and a cloud of the test's own runs the machines. And the kubelet of ours, against the same.
 
 mod approve;
+mod asks;
 mod commands;
 mod crashes;
 mod events;

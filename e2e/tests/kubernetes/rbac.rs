@@ -6,6 +6,7 @@ use ballast_e2e::cluster::{Asked, Daemon};
 use ballast_live::kubernetes::access::{Rule, Scope, rules};
 
 use crate::approve::{approve, plan, proposed};
+use crate::asks;
 use crate::stage::Stage;
 
 const ACCOUNT: &str = "system:serviceaccount:ballast:ballast";
@@ -76,7 +77,7 @@ fn is_exact(stage: &Stage, mode: Mode) -> Result<()> {
 }
 
 /// Waits until something of which the test cannot see the end has been asked for.
-fn asks(stage: &Stage, what: &str, is_it: impl Fn(&Asked) -> bool, ballast: &Daemon) -> Result<()> {
+fn waits_for(stage: &Stage, what: &str, is_it: impl Fn(&Asked) -> bool, ballast: &Daemon) -> Result<()> {
     let waited = stage.cluster.wait(what, |cluster| Ok(cluster.asked_by(ACCOUNT)?.iter().any(&is_it)));
     waited.with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))
 }
@@ -84,7 +85,7 @@ fn asks(stage: &Stage, what: &str, is_it: impl Fn(&Asked) -> bool, ballast: &Dae
 /// Every kind is watched.
 fn sees(stage: &Stage, ballast: &Daemon) -> Result<()> {
     for grant in Grant::all(Mode::Observe).into_iter().filter(|grant| grant.verb == "watch") {
-        asks(stage, grant.resource, |asked| grant.covers(asked), ballast)?;
+        waits_for(stage, grant.resource, |asked| grant.covers(asked), ballast)?;
     }
     Ok(())
 }
@@ -92,6 +93,7 @@ fn sees(stage: &Stage, ballast: &Daemon) -> Result<()> {
 #[test]
 fn observe_with_the_read_only_role_is_denied_nothing_and_writes_nothing() -> Result<()> {
     let stage = Stage::set()?;
+    asks::install(&stage)?;
     let ballast = run(&stage, Mode::Observe)?;
     stage.deployment("web", 1, "2")?;
     stage.cluster.wait("a plan", |_| Ok(ballast.log()?.contains("would=CreateInstance")))?;
@@ -106,18 +108,24 @@ fn observe_with_the_read_only_role_is_denied_nothing_and_writes_nothing() -> Res
 #[test]
 fn what_is_granted_is_what_is_asked_for() -> Result<()> {
     let stage = Stage::set()?;
+    asks::install(&stage)?;
     // First in Recommend: it leads, knows what was stored, and carries out what is approved.
     let ballast = run(&stage, Mode::Recommend)?;
-    asks(&stage, "a leader", |asked| asked.verb == "update" && asked.to.resource() == "leases", &ballast)?;
+    waits_for(
+        &stage,
+        "a leader",
+        |asked| asked.verb == "update" && asked.to.resource() == "leases",
+        &ballast,
+    )?;
     // A plan is proposed, and that is told.
     stage.deployment("told", 1, "2")?;
-    asks(&stage, "an event", |asked| asked.to.resource() == "events", &ballast)?;
+    waits_for(&stage, "an event", |asked| asked.to.resource() == "events", &ballast)?;
     stage.deployment("told", 0, "2")?;
     for name in ["ballast-ledger", "ballast-history"] {
-        asks(&stage, name, |asked| asked.to.name == name, &ballast)?;
+        waits_for(&stage, name, |asked| asked.to.name == name, &ballast)?;
     }
     for resource in ["clusterpolicies/status", "vmpools/status"] {
-        asks(&stage, resource, |asked| asked.to.resource() == resource, &ballast)?;
+        waits_for(&stage, resource, |asked| asked.to.resource() == resource, &ballast)?;
     }
     sees(&stage, &ballast)?;
     a_launch_is_approved_and_done(&stage, &ballast)?;
@@ -125,18 +133,30 @@ fn what_is_granted_is_what_is_asked_for() -> Result<()> {
     is_exact(&stage, Mode::Recommend)?;
     drop(ballast);
     let ballast = run(&stage, Mode::Enforce)?;
+    room_is_asked_for_and_answered(&stage, &ballast)?;
     stage.deployment("web", 3, "1900m")?;
     stage.settles("web", 3, 2, &ballast)?;
     // One pod is left on each machine, below half of it: one machine is drained and goes.
     stage.deployment("web", 2, "1900m")?;
     stage.settles("web", 2, 1, &ballast)?;
-    asks(
+    waits_for(
         &stage,
         "the history to be kept",
         |asked| asked.verb == "patch" && asked.to.name == "ballast-history",
         &ballast,
     )?;
     is_exact(&stage, Mode::Enforce)
+}
+
+/// Others' objects are answered where somebody acts on them.
+fn room_is_asked_for_and_answered(stage: &Stage, ballast: &Daemon) -> Result<()> {
+    asks::template(stage, "whole", "4")?;
+    asks::buffer(stage, "none", 1)?;
+    asks::request(stage, "once", "check-capacity", 9, "noRetry: 'true'")?;
+    for resource in ["capacitybuffers/status", "provisioningrequests/status"] {
+        waits_for(stage, resource, |asked| asked.to.resource() == resource, ballast)?;
+    }
+    Ok(())
 }
 
 /// What Recommend may do suffices for an approved launch.
@@ -148,7 +168,7 @@ fn a_launch_is_approved_and_done(stage: &Stage, ballast: &Daemon) -> Result<()> 
     ensure!(told.status.success() && said.ends_with("done\n"), "{said}{}", ballast.last_lines());
     stage.settles("web", 1, 1, ballast)?;
     let keeps = |asked: &Asked| asked.verb == "patch" && asked.to.name == "ballast-history";
-    asks(stage, "the history to be kept", keeps, ballast)
+    waits_for(stage, "the history to be kept", keeps, ballast)
 }
 
 /// A removal takes more: that is said, and nothing is tried.

@@ -107,6 +107,17 @@ fn whole(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNote>) {
             without_place.insert((namespace, name));
         }
     }
+    for own in snapshot.asks.keys().filter(|own| launched.contains(&own.gang_key())) {
+        let is_own = |subject: &Subject| {
+            let Subject::Workload { namespace, name, object: Some(object) } = subject else { return false };
+            (namespace, name, &*object.kind) == (&own.namespace, &own.name, own.kind.name())
+        };
+        if plan.report.infeasible.iter().any(|left| is_own(&left.subject)) {
+            let message =
+                format!("a part of request {}/{} is launched, another has no place", own.namespace, own.name);
+            notes.push(fatal(10, Subject::Cluster, message));
+        }
+    }
     for (&slot, queue) in &snapshot.pending {
         let Some(gang) = snapshot.class(slot).gang.as_ref().map(Gang::key) else { continue };
         let is_left = |name: &Name| without_place.contains(&(&snapshot.class(slot).key.namespace, name));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{fatal, is_launch, subject};
 use crate::kube::Name;
 use crate::plan::{Action, ActionCode, Plan, PromiseNote, Subject};
-use crate::snapshot::{Class, PoolEntry, Snapshot, Template};
+use crate::snapshot::{Ask, AskObject, AskRef, Class, PoolEntry, RequestClass, Snapshot, Template};
 
 pub(super) fn check(snapshot: &Snapshot, plan: &Plan, sizes: &[u32], notes: &mut Vec<PromiseNote>) {
     let launches: Vec<&Action> = plan.actions.iter().filter(|action| is_launch(action)).collect();
@@ -34,6 +34,12 @@ fn counted(snapshot: &Snapshot, launches: &[&Action], notes: &mut Vec<PromiseNot
         let message = format!("{for_pods} launches for {waiting} pods that wait");
         notes.push(fatal(6, Subject::Cluster, message));
     }
+    let requested = launches.iter().filter(|action| is_for_request(action)).count();
+    let units: u32 = requests(snapshot).flat_map(|(_, ask)| &ask.sets).map(|set| set.count).sum();
+    if requested > units as usize {
+        let message = format!("{requested} launches for {units} pods of requests");
+        notes.push(fatal(6, Subject::Cluster, message));
+    }
 }
 
 /// What is launched of a pool can carry what waits, fills no more than its minimum and its headroom.
@@ -48,7 +54,7 @@ fn of_pool(
     let count = |code: ActionCode| own.iter().filter(|action| action.reason.code == code).count();
     let mut note = |message: String| notes.push(fatal(6, Subject::Pool { name: pool.name.clone() }, message));
     let (headroom, units) = (count(ActionCode::Headroom), pool.spec.headroom.iter().map(|own| own.count));
-    let units: u32 = units.sum();
+    let units = units.chain(snapshot.asks.values().map(buffered)).fold(0, u32::saturating_add);
     if headroom > units as usize {
         note(format!("{headroom} launches for {units} of headroom of pool {}", pool.name));
     }
@@ -56,12 +62,15 @@ fn of_pool(
     if count(ActionCode::BelowMinimum) > 0 && size as usize + own.len() > min as usize {
         note(format!("pool {} would be filled beyond its minimum of {min}", pool.name));
     }
-    let zones: BTreeSet<&Name> =
-        own.iter().filter(|action| is_for_pods(action)).map(|action| &action.target.zone).collect();
+    let is_for_units = |action: &&&Action| is_for_pods(action) || is_for_request(action);
+    let zones: BTreeSet<&Name> = own.iter().filter(is_for_units).map(|action| &action.target.zone).collect();
     for zone in zones {
         let of_zone = pool.templates.iter().find(|template| template.zone == *zone);
+        let units = requests(snapshot).flat_map(|(_, ask)| &ask.sets);
+        let units = units.filter_map(|set| Some(snapshot.class(set.class?)));
+        let classes: Vec<&Class> = waiting(snapshot).map(|(class, _)| class).chain(units).collect();
         let carries =
-            |template: &&Template| waiting(snapshot).any(|(class, _)| fits(snapshot, pool, template, class));
+            |template: &&Template| classes.iter().any(|class| fits(snapshot, pool, template, class));
         if of_zone.or(pool.templates.first()).filter(carries).is_none() {
             note(format!(
                 "a node of pool {} is launched for pods, and none that waits fits on it",
@@ -91,7 +100,9 @@ fn gathered(snapshot: &Snapshot, launches: &[&Action], notes: &mut Vec<PromiseNo
         *there += snapshot.class_keys.users(slot) - gated;
         *needed = gang.size.max(*needed);
     }
-    for (gang, action) in launched {
+    // A request is all there by itself.
+    let requested: BTreeSet<Name> = requests(snapshot).map(|(own, _)| own.gang_key()).collect();
+    for (gang, action) in launched.into_iter().filter(|(gang, _)| !requested.contains(*gang)) {
         match present.get(gang) {
             Some((there, needed)) if there >= needed => {}
             Some((there, needed)) => {
@@ -105,6 +116,28 @@ fn gathered(snapshot: &Snapshot, launches: &[&Action], notes: &mut Vec<PromiseNo
 
 fn is_for_pods(action: &Action) -> bool {
     matches!(action.reason.code, ActionCode::PendingPods | ActionCode::PendingGang)
+}
+
+fn is_for_request(action: &Action) -> bool {
+    action.reason.code == ActionCode::ProvisioningRequest
+}
+
+/// Requests for room on new nodes.
+fn requests(snapshot: &Snapshot) -> impl Iterator<Item = (&AskRef, &Ask)> {
+    let grows = |ask: &Ask| match &ask.object {
+        AskObject::Buffer(_) => false,
+        AskObject::Request(request) => request.class() == Some(RequestClass::AtomicScaleUp),
+    };
+    snapshot.asks.iter().filter(move |(_, ask)| grows(ask))
+}
+
+/// Pods that a buffer can ask for at the most; what is reckoned from others has no bound of its own.
+fn buffered(ask: &Ask) -> u32 {
+    let AskObject::Buffer(buffer) = &ask.object else { return 0 };
+    match (buffer.spec.replicas, buffer.spec.percentage) {
+        (Some(replicas), None) => replicas.max(0) as u32,
+        _ => u32::MAX,
+    }
 }
 
 fn is_gated(class: &Class) -> bool {

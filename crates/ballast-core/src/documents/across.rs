@@ -28,7 +28,7 @@ pub(super) struct Spot {
 #[derive(Default)]
 pub(super) struct Across {
     seen: FxHashMap<(&'static str, Name, Name), Spot>,
-    objects: Vec<Spot>,
+    pub(super) objects: Vec<Spot>,
     /// Objects with an identity: who owns them.
     owners: FxHashMap<Name, (Spot, Vec<Name>)>,
     sources: FxHashMap<(Source, Time), Spot>,
@@ -105,13 +105,14 @@ impl Across {
         self.gpu_limits(documents);
         self.pools(documents, policies);
         self.nodes_of_one_machine(documents);
+        self.named_templates(documents);
         self.targets(documents);
         self.owner_circles();
         let clashes = self.found.into_iter();
         clashes.map(|(spot, finding, other)| Clash { spot, finding, other }).collect()
     }
 
-    fn clash(&mut self, spot: Spot, other: Option<Spot>, say: impl FnOnce(&mut Findings)) {
+    pub(super) fn clash(&mut self, spot: Spot, other: Option<Spot>, say: impl FnOnce(&mut Findings)) {
         let mut found = Findings::default();
         say(&mut found);
         self.found.extend(found.0.into_iter().map(|finding| (spot, finding, other)));

@@ -16,8 +16,9 @@ use super::source::Placed;
 use super::tree::{Entry, Node, Path, Segment, Value};
 use super::{Documents, Part, Scenario, printable};
 use crate::kube::{
-    ANNOTATIONS_BYTES_MAX, DaemonSet, Name, Node as KubeNode, PersistentVolume, PersistentVolumeClaim, Pod,
-    PodDisruptionBudget, PriorityClass, StorageClass,
+    ANNOTATIONS_BYTES_MAX, CapacityBuffer, DaemonSet, Name, Node as KubeNode, PersistentVolume,
+    PersistentVolumeClaim, Pod, PodDisruptionBudget, PodTemplate, PriorityClass, ProvisioningRequest,
+    StorageClass,
 };
 use crate::observation::{Body, Object, ObjectKind, Observation, SourceKind};
 use crate::policy::{API_VERSION, Named};
@@ -118,7 +119,9 @@ impl<'s> Document<'s> {
     /// Complains of more annotations than an object may have: Kubernetes would not have taken them either.
     fn complain_of_annotations(&self, loader: &mut Loader<'s>) {
         let path = Path::default();
-        for holder in [path.key("metadata"), path.key("spec").key("template").key("metadata")] {
+        let templates = [path.key("spec").key("template"), path.key("template")];
+        let templates = templates.map(|template| template.key("metadata"));
+        for holder in std::iter::once(path.key("metadata")).chain(templates) {
             let path = holder.key("annotations");
             let found = path.0.iter().try_fold(&self.node, |node, segment| match segment {
                 Segment::Key(key) => node.get(key),
@@ -368,6 +371,16 @@ impl<'s> Document<'s> {
             }
             ObjectKind::StorageClass => {
                 self.whole(loader).map(|class: StorageClass| Object::StorageClass(class))
+            }
+            ObjectKind::PodTemplate => self.whole(loader).map(|mut template: PodTemplate| {
+                loader.shared.template(&mut template);
+                Object::PodTemplate(template)
+            }),
+            ObjectKind::CapacityBuffer => {
+                self.whole(loader).map(|buffer: CapacityBuffer| Object::CapacityBuffer(buffer))
+            }
+            ObjectKind::ProvisioningRequest => {
+                self.whole(loader).map(|request: ProvisioningRequest| Object::ProvisioningRequest(request))
             }
             ObjectKind::ClusterPolicy | ObjectKind::VmPool => None,
         };

@@ -130,6 +130,9 @@ fn kubernetes(group: &str, kind: &str) -> Option<ObjectKind> {
         ("apps", "DaemonSet") => Some(ObjectKind::DaemonSet),
         ("scheduling.k8s.io", "PriorityClass") => Some(ObjectKind::PriorityClass),
         ("storage.k8s.io", "StorageClass") => Some(ObjectKind::StorageClass),
+        ("", "PodTemplate") => Some(ObjectKind::PodTemplate),
+        ("autoscaling.x-k8s.io", "CapacityBuffer") => Some(ObjectKind::CapacityBuffer),
+        ("autoscaling.x-k8s.io", "ProvisioningRequest") => Some(ObjectKind::ProvisioningRequest),
         _ => None,
     }
 }

@@ -24,6 +24,7 @@ mod read;
 mod source;
 mod split;
 mod suggest;
+mod templates;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -110,6 +110,10 @@ impl Waking {
             Change::Applied(object) => match object {
                 Object::Pod(pod) => self.note_pod(now, pod),
                 Object::ClusterPolicy(_) | Object::VmPool(_) => self.at_once = true,
+                // Somebody waits for the answer, as with a pod.
+                Object::CapacityBuffer(_) | Object::ProvisioningRequest(_) | Object::PodTemplate(_) => {
+                    self.stir(now);
+                }
                 _ => self.changed = true,
             },
             Change::Deleted(key) => {

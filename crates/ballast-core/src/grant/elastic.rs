@@ -88,6 +88,7 @@ impl<'a> Elastic<'a> {
             only_pool: None,
             count: wish.at_most,
             tier: Tier::Surplus,
+            grows: false,
             priority: wish.priority,
             gang: None,
             wish: 0,

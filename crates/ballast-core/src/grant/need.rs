@@ -19,6 +19,8 @@ pub(crate) struct Need<'a> {
     pub count: u32,
     /// When its turn comes.
     pub tier: Tier,
+    /// Whether nodes are started for it; else only what is there will do.
+    pub grows: bool,
     /// Higher goes first within a tier.
     pub priority: i32,
     /// Number of the gang it belongs to: all of a gang's needs are met or none.
@@ -34,6 +36,8 @@ pub(crate) enum Tier {
     Floor,
     /// Pods that wait.
     Pending,
+    /// What is asked to be held of what nobody needs.
+    Spare,
     /// Room for what may come.
     Headroom,
     /// What an elastic workload can use of what is left.

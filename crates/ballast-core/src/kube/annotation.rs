@@ -5,8 +5,9 @@ pub(crate) const ANNOTATIONS_BYTES_MAX: usize = 256 << 10;
 
 /// Beginnings of the annotations that decisions read. Others may hold anything: `kubectl apply` keeps whole objects there,
 /// secrets in their environment included.
-const READ: [&str; 10] = [
+const READ: [&str; 11] = [
     "alibabacloud.com/gpu-",
+    "autoscaling.x-k8s.io/",
     "ballast.dev/",
     "cluster-autoscaler.kubernetes.io/",
     "controller.kubernetes.io/pod-deletion-cost",

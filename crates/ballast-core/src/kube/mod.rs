@@ -4,6 +4,7 @@
 //! may send more than we know.
 
 mod annotation;
+mod ask;
 mod node;
 mod pdb;
 mod pod;
@@ -12,6 +13,10 @@ mod sharing;
 mod volume;
 
 pub(crate) use annotation::{ANNOTATIONS_BYTES_MAX, is_read};
+pub use ask::{
+    AskCondition, CONSUMES, CapacityBuffer, CapacityBufferSpec, CapacityBufferStatus, LocalReference, PodSet,
+    PodTemplate, ProvisioningRequest, ProvisioningRequestSpec, ProvisioningRequestStatus, ScalableReference,
+};
 pub use node::{Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
 pub use pdb::{PdbSpec, PdbStatus, PodDisruptionBudget};
 pub use pod::{
@@ -26,7 +31,7 @@ pub use selector::{
 pub use sharing::Sharing;
 pub use volume::{
     ClaimSpec, DaemonSet, DaemonSetSpec, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec,
-    PodTemplate, PriorityClass, StorageClass, TopologyExpression, TopologyTerm, VolumeNodeAffinity,
+    PodTemplateSpec, PriorityClass, StorageClass, TopologyExpression, TopologyTerm, VolumeNodeAffinity,
 };
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::{Labels, Meta, Name, Pod, PodSpec, is_read};
+use super::{Labels, Meta, Name, Pod, PodSpec, PodTemplate, is_read};
 
 /// Bytes beyond which an annotation that nobody reads is not kept: what others keep there can be large.
 const KEPT_BYTES_MAX: usize = 4096;
@@ -24,6 +24,12 @@ impl Sharing {
         let node = std::mem::take(&mut spec.node_name);
         pod.node_name = self.name(node);
         pod.spec = self.spec(std::mem::take(&mut pod.spec));
+    }
+
+    /// Shares what a template gives its pods.
+    pub fn template(&mut self, template: &mut PodTemplate) {
+        self.meta(&mut template.template.metadata);
+        template.template.spec = self.spec(std::mem::take(&mut template.template.spec));
     }
 
     /// Shares a spec.

@@ -118,13 +118,13 @@ pub struct DaemonSet {
 #[serde(rename_all = "camelCase", default)]
 pub struct DaemonSetSpec {
     /// Template of its pods.
-    pub template: PodTemplate,
+    pub template: PodTemplateSpec,
 }
 
 /// A pod template.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct PodTemplate {
+pub struct PodTemplateSpec {
     /// Labels of the pods.
     pub metadata: Meta,
     /// Their spec.

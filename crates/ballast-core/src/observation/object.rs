@@ -1,8 +1,8 @@
 //! Kubernetes objects as the engine takes them in.
 
 use crate::kube::{
-    DaemonSet, Meta, Name, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
-    PriorityClass, StorageClass,
+    CapacityBuffer, DaemonSet, Meta, Name, Node, PersistentVolume, PersistentVolumeClaim, Pod,
+    PodDisruptionBudget, PodTemplate, PriorityClass, ProvisioningRequest, StorageClass,
 };
 use crate::policy::{ClusterPolicy, VmPool};
 
@@ -25,6 +25,12 @@ pub enum Object {
     PriorityClass(PriorityClass),
     /// A storage class.
     StorageClass(StorageClass),
+    /// A template of pods.
+    PodTemplate(PodTemplate),
+    /// Room that is kept free.
+    CapacityBuffer(CapacityBuffer),
+    /// Room for sets of pods.
+    ProvisioningRequest(ProvisioningRequest),
     /// The cluster's policy.
     ClusterPolicy(ClusterPolicy),
     /// A pool.
@@ -50,6 +56,12 @@ pub enum ObjectKind {
     PriorityClass,
     /// Storage classes.
     StorageClass,
+    /// Templates of pods.
+    PodTemplate,
+    /// Room that is kept free.
+    CapacityBuffer,
+    /// Room for sets of pods.
+    ProvisioningRequest,
     /// The cluster's policy.
     ClusterPolicy,
     /// Pools.
@@ -82,7 +94,7 @@ pub struct ObjectKey {
 
 impl ObjectKind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Node,
         Self::Pod,
         Self::PodDisruptionBudget,
@@ -91,6 +103,9 @@ impl ObjectKind {
         Self::DaemonSet,
         Self::PriorityClass,
         Self::StorageClass,
+        Self::PodTemplate,
+        Self::CapacityBuffer,
+        Self::ProvisioningRequest,
         Self::ClusterPolicy,
         Self::VmPool,
     ];
@@ -98,7 +113,13 @@ impl ObjectKind {
     /// Whether objects of this kind live in a namespace.
     pub fn is_namespaced(self) -> bool {
         match self {
-            Self::Pod | Self::PodDisruptionBudget | Self::PersistentVolumeClaim | Self::DaemonSet => true,
+            Self::Pod
+            | Self::PodDisruptionBudget
+            | Self::PersistentVolumeClaim
+            | Self::DaemonSet
+            | Self::PodTemplate
+            | Self::CapacityBuffer
+            | Self::ProvisioningRequest => true,
             Self::Node
             | Self::PersistentVolume
             | Self::PriorityClass
@@ -106,6 +127,11 @@ impl ObjectKind {
             | Self::ClusterPolicy
             | Self::VmPool => false,
         }
+    }
+
+    /// Whether a cluster need not know this kind: then there is nothing of it.
+    pub fn is_optional(self) -> bool {
+        matches!(self, Self::CapacityBuffer | Self::ProvisioningRequest)
     }
 
     /// Its name in the API.
@@ -119,6 +145,9 @@ impl ObjectKind {
             Self::DaemonSet => "DaemonSet",
             Self::PriorityClass => "PriorityClass",
             Self::StorageClass => "StorageClass",
+            Self::PodTemplate => "PodTemplate",
+            Self::CapacityBuffer => "CapacityBuffer",
+            Self::ProvisioningRequest => "ProvisioningRequest",
             Self::ClusterPolicy => "ClusterPolicy",
             Self::VmPool => "VmPool",
         }
@@ -137,6 +166,9 @@ impl Object {
             Self::DaemonSet(_) => ObjectKind::DaemonSet,
             Self::PriorityClass(_) => ObjectKind::PriorityClass,
             Self::StorageClass(_) => ObjectKind::StorageClass,
+            Self::PodTemplate(_) => ObjectKind::PodTemplate,
+            Self::CapacityBuffer(_) => ObjectKind::CapacityBuffer,
+            Self::ProvisioningRequest(_) => ObjectKind::ProvisioningRequest,
             Self::ClusterPolicy(_) => ObjectKind::ClusterPolicy,
             Self::VmPool(_) => ObjectKind::VmPool,
         }
@@ -153,6 +185,9 @@ impl Object {
             Self::DaemonSet(object) => Some(&object.metadata),
             Self::PriorityClass(object) => Some(&object.metadata),
             Self::StorageClass(object) => Some(&object.metadata),
+            Self::PodTemplate(object) => Some(&object.metadata),
+            Self::CapacityBuffer(object) => Some(&object.metadata),
+            Self::ProvisioningRequest(object) => Some(&object.metadata),
             Self::ClusterPolicy(_) | Self::VmPool(_) => None,
         }
     }
@@ -168,6 +203,9 @@ impl Object {
             Self::DaemonSet(object) => Some(&mut object.metadata),
             Self::PriorityClass(object) => Some(&mut object.metadata),
             Self::StorageClass(object) => Some(&mut object.metadata),
+            Self::PodTemplate(object) => Some(&mut object.metadata),
+            Self::CapacityBuffer(object) => Some(&mut object.metadata),
+            Self::ProvisioningRequest(object) => Some(&mut object.metadata),
             Self::ClusterPolicy(_) | Self::VmPool(_) => None,
         }
     }

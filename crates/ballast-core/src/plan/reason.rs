@@ -32,9 +32,11 @@ pub enum ActionCode {
     PendingPods,
     /// A gang waits that fits nowhere.
     PendingGang,
+    /// Room is missing that was requested for pods that are still to come.
+    ProvisioningRequest,
     /// The pool is below its minimum.
     BelowMinimum,
-    /// The headroom is not there.
+    /// The headroom is not there: a pool's own, or a buffer's.
     Headroom,
     /// A workload's wish was granted.
     Granted,

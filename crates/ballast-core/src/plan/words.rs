@@ -392,6 +392,7 @@ impl fmt::Display for ActionCode {
         f.write_str(match self {
             Self::PendingPods => "pods wait that fit nowhere",
             Self::PendingGang => "a gang waits that fits nowhere",
+            Self::ProvisioningRequest => "room is missing that was requested ahead of pods",
             Self::BelowMinimum => "the pool is below its minimum",
             Self::Headroom => "the headroom that the pool shall keep free is not there",
             Self::Granted => "a workload's wish was granted",

@@ -12,7 +12,7 @@ use crate::plan::{
 };
 use crate::policy::{Direction, StopMode};
 use crate::scalers::nodes::{Going, NodeWishes, Removals, Why};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{AskKind, Snapshot};
 use crate::units::{Span, Time};
 
 /// What launches are numbered and dated by.
@@ -59,22 +59,8 @@ pub(super) fn launches(
         };
         let name = if make { token.clone() } else { bin.name.clone() };
         let units = bin.units();
-        let waits = bin.load.iter().any(|&(wish, _)| wishes.wishes[wish].pending > 0);
         let gang = bin.gang.map_or_else(Name::default, |gang| wishes.gangs[gang as usize].gang.key());
-        let (code, message) = match (units, bin.gang) {
-            (0, _) => (ActionCode::BelowMinimum, format!("pool {} is below its minimum", pool.name)),
-            (units, Some(_)) => {
-                let message = format!("room is missing for {} of gang {gang}", plural(units, "member"));
-                (ActionCode::PendingGang, message)
-            }
-            (units, None) if waits => {
-                (ActionCode::PendingPods, format!("room is missing for {}", plural(units, "pending pod")))
-            }
-            (units, None) => (
-                ActionCode::Headroom,
-                format!("room is missing for {} of headroom of pool {}", plural(units, "unit"), pool.name),
-            ),
-        };
+        let (code, message) = why(bin, wishes, &pool.name, &gang);
         let inputs = vec![
             Input { name: pods.clone(), value: units.into(), age_seconds: age },
             Input { name: pending.clone(), value: waiting.into(), age_seconds: age },
@@ -99,6 +85,32 @@ pub(super) fn launches(
         });
     }
     actions
+}
+
+/// Why a node is launched: for the first in this order that it carries something for.
+fn why(bin: &NewBin, wishes: &NodeWishes, pool: &Name, gang: &Name) -> (ActionCode, String) {
+    let units = bin.units();
+    let waits = bin.load.iter().any(|&(wish, _)| wishes.wishes[wish].pending > 0);
+    let asked_by = |kind: AskKind| {
+        let mut carried = bin.load.iter().map(|&(wish, _)| &wishes.wishes[wish]);
+        let wish = carried.find(|wish| wish.object.as_ref().is_some_and(|of| &*of.kind == kind.name()))?;
+        Some(format!("{}/{}", wish.namespace, wish.workload))
+    };
+    let missing = |what: String| format!("room is missing for {what}");
+    if units == 0 {
+        (ActionCode::BelowMinimum, format!("pool {pool} is below its minimum"))
+    } else if let Some(request) = asked_by(AskKind::ProvisioningRequest) {
+        let message = missing(format!("{} of request {request}", plural(units, "pod")));
+        (ActionCode::ProvisioningRequest, message)
+    } else if !gang.is_empty() {
+        (ActionCode::PendingGang, missing(format!("{} of gang {gang}", plural(units, "member"))))
+    } else if waits {
+        (ActionCode::PendingPods, missing(plural(units, "pending pod")))
+    } else if let Some(buffer) = asked_by(AskKind::CapacityBuffer) {
+        (ActionCode::Headroom, missing(format!("{} of buffer {buffer}", plural(units, "pod"))))
+    } else {
+        (ActionCode::Headroom, missing(format!("{} of headroom of pool {pool}", plural(units, "unit"))))
+    }
 }
 
 /// The actions that take nodes back which we cordoned and which are needed again.

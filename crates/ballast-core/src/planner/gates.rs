@@ -42,6 +42,11 @@ impl Gates {
         // A pause or a lower limit that was written meanwhile may not have been seen.
         let policies = known(Subject::Cluster, Source::kubernetes(ObjectKind::ClusterPolicy))
             & known(Subject::Cluster, Source::kubernetes(ObjectKind::VmPool));
+        // Room may be held that was not told of. Where nobody tells of these kinds at all, there is none.
+        let asks = [ObjectKind::CapacityBuffer, ObjectKind::ProvisioningRequest, ObjectKind::PodTemplate];
+        let asks =
+            asks.map(Source::kubernetes).into_iter().filter(|source| snapshot.sources.contains_key(source));
+        let asks = asks.fold(true, |all, source| known(Subject::Cluster, source) & all);
         let mut held_pools = Vec::new();
         for pool in &snapshot.pools {
             let subject = Subject::Pool { name: pool.name.clone() };
@@ -82,7 +87,7 @@ impl Gates {
         }
         Self {
             blind: !nodes || !pods,
-            removals: budgets && policies && settled && !policy.pause.holds(Direction::Down, now),
+            removals: budgets && policies && asks && settled && !policy.pause.holds(Direction::Down, now),
             held_pools,
         }
     }

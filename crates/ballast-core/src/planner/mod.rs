@@ -11,7 +11,7 @@ mod tests;
 use crate::grant::{Bins, Scratch as Bench, Terms, elastic};
 use crate::memory::{History, Memory};
 use crate::plan::{Hold, HoldReason, Plan, PlanId, Report, Shared, Step, Subject};
-use crate::scalers::nodes::{Removals, Weighing, displaceable, holds_with, keep_room, still_to_leave};
+use crate::scalers::nodes::{Removals, Weighing, asked, displaceable, holds_with, keep_room, still_to_leave};
 use crate::snapshot::Snapshot;
 use crate::units::{Span, Time};
 use crate::wish::ElasticWish;
@@ -57,9 +57,11 @@ pub fn plan_with(
         let history = History { idle_since: Default::default(), ..memory.history.clone() };
         return (empty(now, report), history);
     }
-    let wishes = scratch.wishes.bring_up_to_date(snapshot);
+    let asked = asked(snapshot, now);
+    let asks_change_at = asked.iter().filter_map(|ask| ask.until).min();
+    let wishes = scratch.wishes.bring_up_to_date(snapshot, &asked);
     let needs = wishes.needs(snapshot);
-    let given = Given::new(snapshot, memory, now);
+    let given = Given::new(snapshot, memory, asked, now);
     let mut rooms = given.rooms.clone();
     let terms = Terms::new(snapshot, needs.iter().map(|need| need.class).chain(displaceable(snapshot)));
     let leaving = still_to_leave(snapshot, memory);
@@ -106,7 +108,7 @@ pub fn plan_with(
         said.unmodelled.iter().cloned().chain(unknown).chain(say::resizes(snapshot)).collect();
     removals.idle_since.extend(nodeless);
     report.trace = placed.options.clone().and(removals.candidates.into_iter().map(Step::Candidate));
-    report.next_look = Some(next_look(snapshot, memory, now, removals.next_at));
+    report.next_look = Some(next_look(snapshot, memory, now, [removals.next_at, asks_change_at]));
     let actions = actions::in_order(take_backs, &said.launches, releases.into_iter().chain(stops));
     let plan = Plan {
         schema_version: Plan::VERSION,
@@ -139,13 +141,12 @@ fn begin<'a>(
     bins
 }
 
-fn next_look(snapshot: &Snapshot, memory: &Memory, now: Time, removal: Option<Time>) -> Time {
+fn next_look(snapshot: &Snapshot, memory: &Memory, now: Time, known: [Option<Time>; 2]) -> Time {
     let back_off = memory.ledger.back_off.iter().map(|entry| entry.until).filter(|&until| until > now).min();
     let pools = snapshot.pools.iter().map(|pool| &pool.spec.pause);
     let pauses = pools.chain([&snapshot.policy.pause]).filter_map(|pause| pause.ends_at(now)).min();
-    let soonest =
-        [Some(now + PERIOD), removal.filter(|&at| at > now), back_off, pauses].into_iter().flatten().min();
-    soonest.unwrap_or(now + PERIOD)
+    let known = known.into_iter().flatten().filter(|&at| at > now);
+    known.chain(back_off).chain(pauses).fold(now + PERIOD, Time::min)
 }
 
 fn empty(now: Time, report: Report) -> Plan {

@@ -108,7 +108,7 @@ impl Placing<'_, '_, '_> {
             }
             let free = self.bins.place_on_nodes(need, left);
             left -= free;
-            let rising = if left > 0 { self.bins.place_on_new(need, left) } else { 0 };
+            let rising = if left > 0 && need.grows { self.bins.place_on_new(need, left) } else { 0 };
             let cut = self.bins.trial.steps_left == 0;
             self.placed.placements[at] = Placement { free, rising, left: left - rising, cut };
         }
@@ -122,8 +122,8 @@ impl Placing<'_, '_, '_> {
             self.needs[at].count - placement.free - placement.rising
         };
         let is_hungry = |at: &usize| {
-            let is_searched = !self.placed.placements[*at].cut;
-            left_of(*at) > 0 && is_searched && self.needs[*at].class.unmodelled.is_empty()
+            let may_grow = self.needs[*at].grows && !self.placed.placements[*at].cut;
+            left_of(*at) > 0 && may_grow && self.needs[*at].class.unmodelled.is_empty()
         };
         let hungry: Vec<usize> = group.iter().copied().filter(is_hungry).collect();
         if hungry.is_empty() {
@@ -164,7 +164,7 @@ impl Placing<'_, '_, '_> {
         };
         self.placed.options.make_mut().extend(grown.weighed.iter().take(kept).map(option));
         // Headroom is a pool's own: no other is passed over for it.
-        if need.tier == Tier::Headroom {
+        if need.only_pool.is_some() {
             return;
         }
         let refused = grown.refusals.range((grown.first, 0)..(grown.first + 1, 0));
@@ -270,12 +270,12 @@ impl Placing<'_, '_, '_> {
         }
     }
 
-    /// Says why a pool's headroom is not there: nobody waits for it, so that it is an option passed over.
+    /// Says why headroom is not there, a pool's own or a buffer's: nobody waits for it, so that it is an option passed over.
     fn skip_headroom(&mut self, at: usize, refusals: &Refusals) {
         let subject = &self.wishes.subjects[self.needs[at].wish];
         for ((_, pool), reason) in refusals.range((at, 0)..(at + 1, 0)) {
             let pool = self.bins.snapshot.pools[*pool as usize].name.clone();
-            if matches!(subject, Subject::Pool { name } if *name == pool) {
+            if !matches!(subject, Subject::Pool { name } if *name != pool) {
                 let (subject, reason) = (subject.clone(), reason.clone());
                 self.placed.skipped.make_mut().push(Skip { subject, pool, reason });
             }

@@ -12,7 +12,7 @@ use super::say::Said;
 use crate::grant::{Bins, Capacity, Need, NewBin, Rooms, Scratch as Bench, Trial};
 use crate::memory::Memory;
 use crate::policy::Mode;
-use crate::scalers::nodes::{NodeWishes, Preemptions, StartingNode, preemptions, starting_nodes};
+use crate::scalers::nodes::{Asked, NodeWishes, Preemptions, StartingNode, preemptions, starting_nodes};
 use crate::snapshot::{BaseState, NodeEntry, Snapshot, Stamp};
 use crate::units::Time;
 
@@ -23,6 +23,7 @@ pub(super) struct Given {
     fleet: Stamp,
     supply: Stamp,
     preemptions: Preemptions,
+    asked: Vec<Asked>,
     pub(super) rooms: Rooms,
     /// Nodes that are places already though they take no pods yet.
     pub(super) rising: Vec<NewBin>,
@@ -43,25 +44,25 @@ pub(super) struct Recall {
 
 /// The wishes of the last plan, good for as long as what waits and what could be had are the same.
 #[derive(Debug, Default)]
-pub(super) struct LastWishes(Option<(Stamp, Stamp, Preemptions, Arc<NodeWishes>)>);
+pub(super) struct LastWishes(Option<(Stamp, Stamp, Preemptions, Vec<Asked>, Arc<NodeWishes>)>);
 
 impl LastWishes {
     /// The wishes now.
-    pub(super) fn bring_up_to_date(&mut self, snapshot: &Snapshot) -> Arc<NodeWishes> {
+    pub(super) fn bring_up_to_date(&mut self, snapshot: &Snapshot, asked: &[Asked]) -> Arc<NodeWishes> {
         let (demand, supply, preemptions) = (&snapshot.demand, &snapshot.supply, preemptions(snapshot));
-        if let Some((of, from, known, last)) = &self.0
-            && (of, from, known) == (demand, supply, &preemptions)
+        if let Some((of, from, known, last_asked, last)) = &self.0
+            && (of, from, known, &**last_asked) == (demand, supply, &preemptions, asked)
         {
             return last.clone();
         }
-        let wishes = Arc::new(NodeWishes::new(snapshot, &preemptions));
-        self.0 = Some((demand.clone(), supply.clone(), preemptions, wishes.clone()));
+        let wishes = Arc::new(NodeWishes::new(snapshot, &preemptions, asked));
+        self.0 = Some((demand.clone(), supply.clone(), preemptions, asked.to_vec(), wishes.clone()));
         wishes
     }
 }
 
 impl Given {
-    pub(super) fn new(snapshot: &Snapshot, memory: &Memory, now: Time) -> Self {
+    pub(super) fn new(snapshot: &Snapshot, memory: &Memory, asked: Vec<Asked>, now: Time) -> Self {
         let mut rising = returning(snapshot, memory);
         let starting = starting_nodes(snapshot, memory, now);
         let mut by_pool = vec![0; snapshot.pools.len()];
@@ -77,6 +78,7 @@ impl Given {
             fleet: snapshot.fleet.clone(),
             supply: snapshot.supply.clone(),
             preemptions: preemptions(snapshot),
+            asked,
             rooms: Rooms::new(snapshot, memory, now, &by_pool),
             rising,
             replaced,

@@ -197,7 +197,8 @@ fn waiting(
     for (need, placement) in needs.iter().zip(placements).filter(|(need, _)| need.tier != Tier::Headroom) {
         let subject = &wishes.subjects[need.wish];
         let mut say = |on: WaitingOn| all.push(Waiting { subject: subject.clone(), on });
-        if placement.free > 0 {
+        // What stands for pods waits for nobody: its room is held.
+        if placement.free > 0 && !need.class.key.stands_for_pods() {
             say(WaitingOn::Scheduler { count: placement.free });
         }
         // Pools stand in the order of their names.

@@ -75,7 +75,7 @@ pub(crate) fn publish(parts: &Parts<'_>) -> Published {
         let said = parts.of_cluster(all, foreign.values().next().copied());
         documents.insert(DocumentRef { kind, namespace, name: name.clone() }, said);
     }
-    Published { documents }
+    Published { documents, asks: super::ask::asks(parts) }
 }
 
 impl Parts<'_> {

@@ -8,6 +8,7 @@
 //! Nothing in a [`Said`] changes by the mere passing of time: no age, no countdown, no counter. A cluster at rest is written
 //! about never again, whatever its size. Times come in where what is said differs from what stands there.
 
+mod ask;
 mod condition;
 mod document;
 mod event;
@@ -19,6 +20,7 @@ mod status;
 mod tests;
 mod waits;
 
+pub use ask::{AskReason, AskSaid};
 pub use condition::{ConditionReason, ConditionStatus, ConditionType};
 pub use event::{Event, EventReason, EventRow, Regarding, RegardingKind};
 pub use herald::Herald;
@@ -36,12 +38,15 @@ use crate::documents::DocumentKind;
 use crate::kube::Name;
 use crate::memory::Approval;
 use crate::policy::Mode;
+use crate::snapshot::AskRef;
 
 /// What is said of all documents that decisions are made by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Published {
     /// By document.
     pub documents: BTreeMap<DocumentRef, Said>,
+    /// Buffers and requests of which something else is to be said than stands there.
+    pub asks: BTreeMap<AskRef, AskSaid>,
 }
 
 /// Names a document.

@@ -202,6 +202,6 @@ impl DocumentStatus {
 }
 
 /// Times that people read have no fraction.
-fn whole_second(time: Time) -> Time {
+pub(super) fn whole_second(time: Time) -> Time {
     Time::from_secs(time.as_millis().div_euclid(1000))
 }

@@ -1,5 +1,6 @@
 //! What is said, by what is so; and that nothing of it changes where nothing changes.
 
+mod asks;
 mod events;
 
 use proptest::prelude::*;

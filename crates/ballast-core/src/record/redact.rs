@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::foreign::discreet;
 use crate::kube::{Labels, Meta, is_read};
 use crate::observation::{Object, SourceError};
+use crate::snapshot::REQUEST_PARAMETERS;
 
 /// Bytes of an error's words that are kept.
 const WORDS_MAX: usize = 200;
@@ -24,6 +25,16 @@ pub(super) fn object(object: &Object) -> Object {
         }
         Object::PriorityClass(class) => meta(&mut class.metadata),
         Object::StorageClass(class) => meta(&mut class.metadata),
+        Object::PodTemplate(template) => {
+            meta(&mut template.metadata);
+            meta(&mut template.template.metadata);
+        }
+        Object::CapacityBuffer(buffer) => meta(&mut buffer.metadata),
+        Object::ProvisioningRequest(request) => {
+            meta(&mut request.metadata);
+            // What a class is told may be anything; these two are read.
+            request.spec.parameters.retain(|key, _| REQUEST_PARAMETERS.contains(&&**key));
+        }
         Object::ClusterPolicy(_) => {}
         Object::VmPool(pool) => {
             for value in pool.spec.provider.settings.values_mut() {

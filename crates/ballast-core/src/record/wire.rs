@@ -146,6 +146,9 @@ fn to_value(object: &Object) -> Result<Value, serde_json::Error> {
         Object::DaemonSet(object) => serde_json::to_value(object)?,
         Object::PriorityClass(object) => serde_json::to_value(object)?,
         Object::StorageClass(object) => serde_json::to_value(object)?,
+        Object::PodTemplate(object) => serde_json::to_value(object)?,
+        Object::CapacityBuffer(object) => serde_json::to_value(object)?,
+        Object::ProvisioningRequest(object) => serde_json::to_value(object)?,
         Object::ClusterPolicy(object) => ours(object)?,
         Object::VmPool(object) => ours(object)?,
     };
@@ -179,6 +182,9 @@ fn from_value(mut value: Value) -> Result<Object, serde_json::Error> {
         ObjectKind::DaemonSet => Object::DaemonSet(typed(value)?),
         ObjectKind::PriorityClass => Object::PriorityClass(typed(value)?),
         ObjectKind::StorageClass => Object::StorageClass(typed(value)?),
+        ObjectKind::PodTemplate => Object::PodTemplate(typed(value)?),
+        ObjectKind::CapacityBuffer => Object::CapacityBuffer(typed(value)?),
+        ObjectKind::ProvisioningRequest => Object::ProvisioningRequest(typed(value)?),
         ObjectKind::ClusterPolicy => Object::ClusterPolicy(named(&mut value)?),
         ObjectKind::VmPool => Object::VmPool(named(&mut value)?),
     })
@@ -209,11 +215,14 @@ fn api_version(kind: ObjectKind) -> &'static str {
         ObjectKind::Node
         | ObjectKind::Pod
         | ObjectKind::PersistentVolume
-        | ObjectKind::PersistentVolumeClaim => "v1",
+        | ObjectKind::PersistentVolumeClaim
+        | ObjectKind::PodTemplate => "v1",
         ObjectKind::PodDisruptionBudget => "policy/v1",
         ObjectKind::DaemonSet => "apps/v1",
         ObjectKind::PriorityClass => "scheduling.k8s.io/v1",
         ObjectKind::StorageClass => "storage.k8s.io/v1",
+        ObjectKind::CapacityBuffer => "autoscaling.x-k8s.io/v1beta1",
+        ObjectKind::ProvisioningRequest => "autoscaling.x-k8s.io/v1",
         ObjectKind::ClusterPolicy | ObjectKind::VmPool => API_VERSION,
     }
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::kube::{
-    LabelSelector, Labels, MIRROR_ANNOTATION, Meta, Name, PodAffinityTerm, PodDisruptionBudget, PodSpec,
-    PodVolume, RestartPolicy,
+    CONSUMES, LabelSelector, Labels, MIRROR_ANNOTATION, Meta, Name, PodAffinityTerm, PodDisruptionBudget,
+    PodSpec, PodVolume, RestartPolicy,
 };
 use crate::resources::{GpuNeed, Resources};
 use crate::units::Quantity;
 
+use super::ask::AskKind;
 use super::volumes::{Claim, Volumes};
 
 /// What makes pods alike: the parts of a pod that any decision reads, its own name left out.
@@ -148,8 +149,10 @@ pub struct Traits {
 }
 
 /// The annotations that decisions read; all others are left out of the class.
-const READ_ANNOTATIONS: [&str; 11] = [
+const READ_ANNOTATIONS: [&str; 13] = [
     "alibabacloud.com/gpu-milli",
+    CONSUMES[0],
+    CONSUMES[1],
     "ballast.dev/do-not-disrupt",
     "ballast.dev/gang-size",
     "ballast.dev/gpu-models",
@@ -203,8 +206,25 @@ impl ClassKey {
         self.annotations.iter().find(|(known, _)| &**known == key).map(|(_, value)| &**value)
     }
 
+    /// The request whose room its pods take, by name.
+    pub fn consumes(&self) -> Option<&str> {
+        if self.stands_for_pods() {
+            return None;
+        }
+        CONSUMES.iter().find_map(|key| self.annotation(key))
+    }
+
+    /// Whether it stands for pods that nobody has made yet.
+    pub fn stands_for_pods(&self) -> bool {
+        let asks = |kind: &Name| AskKind::ALL.iter().any(|ask| ask.name() == &**kind);
+        self.owner.as_ref().is_some_and(|(kind, _)| asks(kind))
+    }
+
     /// The gang that its pods say they belong to.
     pub fn gang(&self) -> Option<Gang> {
+        if self.stands_for_pods() {
+            return None;
+        }
         let label = |key: &str| self.labels.get(key);
         let (name, size) = if let Some(name) = label("ballast.dev/gang") {
             (

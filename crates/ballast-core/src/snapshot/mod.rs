@@ -4,6 +4,7 @@
 //! deltas and one built at once from the same facts lead to the same plan, byte for byte: wherever order matters it is the
 //! order of names, never the order of arrival.
 
+mod ask;
 mod changes;
 mod class;
 mod constraint;
@@ -16,6 +17,7 @@ mod pool;
 mod source;
 mod stamp;
 mod store;
+mod store_asks;
 mod store_nodes;
 mod store_pods;
 #[cfg(test)]
@@ -23,6 +25,8 @@ mod tests;
 mod unmodelled;
 mod volumes;
 
+pub(crate) use ask::REQUEST_PARAMETERS;
+pub use ask::{Ask, AskKind, AskObject, AskRef, RequestClass, RequestStage, UnitSet};
 pub(crate) use changes::{Changes, NodeChange};
 pub use class::{Class, ClassKey, Gang, HostPort, PodTerm, Relations, SpreadTerm, Traits};
 pub use constraint::{Constraint, GPU_MODEL_LABELS, GPU_MODELS_ANNOTATION, Profile};
@@ -41,8 +45,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::kube::{
-    DaemonSet, Name, PersistentVolume, PersistentVolumeClaim, Phase, PodDisruptionBudget, PriorityClass,
-    StorageClass,
+    DaemonSet, Name, PersistentVolume, PersistentVolumeClaim, Phase, PodDisruptionBudget, PodTemplate,
+    PriorityClass, StorageClass,
 };
 use crate::observation::Source;
 use crate::plan::SourceTrouble;
@@ -103,6 +107,11 @@ pub struct Snapshot {
     pub(crate) related: BTreeSet<u32>,
     /// Classes whose pods belong to gangs.
     pub(crate) in_gangs: BTreeSet<u32>,
+    /// Classes whose pods take room that was requested for them.
+    pub(crate) consumers: BTreeSet<u32>,
+    /// Buffers and requests.
+    pub(crate) asks: BTreeMap<AskRef, Ask>,
+    pub(crate) templates: BTreeMap<(Name, Name), Arc<PodTemplate>>,
     pub(crate) daemons: BTreeMap<(Name, Name), Arc<DaemonSet>>,
     pub(crate) volumes: BTreeMap<Name, Arc<PersistentVolume>>,
     pub(crate) volume_claims: BTreeMap<(Name, Name), Arc<PersistentVolumeClaim>>,

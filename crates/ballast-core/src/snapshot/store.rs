@@ -15,7 +15,7 @@ use crate::units::{Share, Time};
 use super::instances::{Instances, bring_up_to_date};
 use super::pod_table::{PodTable, hash_of};
 use super::store_pods::Shortcuts;
-use super::{PodEntry, PoolEntry, Snapshot};
+use super::{AskKind, AskObject, PodEntry, PoolEntry, Snapshot};
 
 /// How many objects of a list have their places in memory fetched together.
 const FETCHED_AT_ONCE: usize = 64;
@@ -234,6 +234,9 @@ impl Store {
                 self.snapshot_mut().storage_classes.insert(class.metadata.name.clone(), Arc::new(class));
                 self.resolve_claims();
             }
+            Object::PodTemplate(template) => self.apply_template(template),
+            Object::CapacityBuffer(buffer) => self.apply_ask(AskObject::Buffer(Arc::new(buffer))),
+            Object::ProvisioningRequest(request) => self.apply_ask(AskObject::Request(Arc::new(request))),
             Object::ClusterPolicy(policy) => {
                 self.policy_name = Some(policy.name);
                 self.set_policy(Arc::new(policy.spec));
@@ -270,6 +273,9 @@ impl Store {
                 self.snapshot_mut().storage_classes.remove(&key.name);
                 self.resolve_claims();
             }
+            ObjectKind::PodTemplate => self.delete_template(&pair),
+            ObjectKind::CapacityBuffer => self.delete_ask(AskKind::CapacityBuffer, &pair),
+            ObjectKind::ProvisioningRequest => self.delete_ask(AskKind::ProvisioningRequest, &pair),
             ObjectKind::ClusterPolicy => {
                 if self.policy_name.as_ref() == Some(&key.name) {
                     self.policy_name = None;
@@ -298,6 +304,9 @@ impl Store {
             ObjectKind::DaemonSet => snapshot.daemons.keys().map(|key| (key.clone(), ())).collect(),
             ObjectKind::PriorityClass => snapshot.priorities.keys().map(cluster).collect(),
             ObjectKind::StorageClass => snapshot.storage_classes.keys().map(cluster).collect(),
+            ObjectKind::PodTemplate => snapshot.templates.keys().map(|key| (key.clone(), ())).collect(),
+            ObjectKind::CapacityBuffer => snapshot.ask_keys(AskKind::CapacityBuffer),
+            ObjectKind::ProvisioningRequest => snapshot.ask_keys(AskKind::ProvisioningRequest),
             ObjectKind::ClusterPolicy => self.policy_name.iter().map(cluster).collect(),
             ObjectKind::VmPool => snapshot.pools.iter().map(|pool| cluster(&pool.name)).collect(),
         }
@@ -334,6 +343,9 @@ fn key_of(object: &Object) -> ObjectKey {
         Object::DaemonSet(object) => &object.metadata,
         Object::PriorityClass(object) => &object.metadata,
         Object::StorageClass(object) => &object.metadata,
+        Object::PodTemplate(object) => &object.metadata,
+        Object::CapacityBuffer(object) => &object.metadata,
+        Object::ProvisioningRequest(object) => &object.metadata,
         Object::ClusterPolicy(object) => return named(&object.name),
         Object::VmPool(object) => return named(&object.name),
     };

@@ -150,20 +150,23 @@ impl Store {
     }
 
     fn intern_class(&mut self, pod: &Pod) -> u32 {
-        let snapshot = Arc::make_mut(&mut self.current);
-        let key = ClassKey::new(&pod.metadata, &pod.spec);
-        let slot = snapshot.class_keys.take(key).slot;
-        if snapshot.classes.len() <= slot as usize {
-            snapshot.classes.resize(slot as usize + 1, None);
-        }
-        if snapshot.classes[slot as usize].is_none() {
-            snapshot.add_class(slot);
-        }
-        slot
+        Arc::make_mut(&mut self.current).take_class(ClassKey::new(&pod.metadata, &pod.spec))
     }
 }
 
 impl Snapshot {
+    /// The class of a key, with one more user.
+    pub(super) fn take_class(&mut self, key: ClassKey) -> u32 {
+        let slot = self.class_keys.take(key).slot;
+        if self.classes.len() <= slot as usize {
+            self.classes.resize(slot as usize + 1, None);
+        }
+        if self.classes[slot as usize].is_none() {
+            self.add_class(slot);
+        }
+        slot
+    }
+
     /// A pod of a class comes or goes. What waits is counted with those of its class and gang that run.
     fn note_demand(&mut self, class: u32, node: u32) {
         let concerns = |class: u32| self.pending.contains_key(&class) || self.class(class).gang.is_some();
@@ -222,6 +225,9 @@ impl Snapshot {
         let gang = key.gang();
         if gang.is_some() {
             self.in_gangs.insert(slot);
+        }
+        if key.consumes().is_some() {
+            self.consumers.insert(slot);
         }
         self.classes[slot as usize] = Some(Class {
             amounts: Arc::new(amounts_of(&requests, gpu, &self.names)),
@@ -282,14 +288,15 @@ impl Snapshot {
         }
     }
 
-    /// One pod less of a class; it goes with its last.
-    fn drop_class(&mut self, slot: u32) {
+    /// One user less of a class; it goes with its last.
+    pub(super) fn drop_class(&mut self, slot: u32) {
         if self.class_keys.give_back(slot).is_some() {
             let class = self.classes[slot as usize].take().expect("a class is kept while it has pods");
             self.constraints.give_back(class.constraint);
             extended_names(&class.key.spec).for_each(|name| self.ask_no_more(&name));
             self.related.remove(&slot);
             self.in_gangs.remove(&slot);
+            self.consumers.remove(&slot);
         }
     }
 

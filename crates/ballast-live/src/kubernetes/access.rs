@@ -114,6 +114,12 @@ pub const ACCESS: &[Access] = &[
     seen("policy", &["poddisruptionbudgets"], "who may be asked to leave"),
     seen("scheduling.k8s.io", &["priorityclasses"], "who comes first, and who gives way to whom"),
     seen("storage.k8s.io", &["storageclasses"], "where a volume that is not there yet can come to be"),
+    seen("", &["podtemplates"], "the shape of pods that buffers and requests name"),
+    seen(
+        "autoscaling.x-k8s.io",
+        &["capacitybuffers", "provisioningrequests"],
+        "what room is asked for ahead of pods; nothing is missed where the cluster does not know them",
+    ),
     seen("ballast.dev", &["clusterpolicies", "vmpools"], "what people have asked for"),
     // The right to create cannot be restricted by name. So the manifest makes these three, and Ballast only writes into them.
     own(
@@ -166,6 +172,13 @@ pub const ACCESS: &[Access] = &[
         &[Verb::Patch],
         Mode::Enforce,
         "cordon a node that leaves; uncordon one that stays",
+    ),
+    on_cluster(
+        "autoscaling.x-k8s.io",
+        &["capacitybuffers/status", "provisioningrequests/status"],
+        &[Verb::Patch],
+        Mode::Enforce,
+        "answer whoever asked for room: whether it is there, and until when it is held",
     ),
     on_cluster(
         "",
@@ -258,7 +271,7 @@ pub fn roles(mode: Mode, namespace: &str) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kubernetes::wire::path;
+    use crate::kubernetes::wire::paths;
     use ballast_core::observation::ObjectKind;
 
     const MODES: [Mode; 3] = [Mode::Observe, Mode::Recommend, Mode::Enforce];
@@ -320,8 +333,7 @@ mod tests {
     #[test]
     fn every_kind_that_is_watched_may_be() {
         let granted = granted(Mode::Observe, Scope::Cluster);
-        for kind in ObjectKind::ALL {
-            let path = path(kind);
+        for path in ObjectKind::ALL.into_iter().flat_map(paths) {
             let resource = path.rsplit('/').next().unwrap_or_default();
             let group = path.strip_prefix("/apis/").and_then(|rest| rest.split('/').next()).unwrap_or("");
             for verb in [Verb::List, Verb::Watch] {

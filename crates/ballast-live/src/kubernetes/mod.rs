@@ -5,6 +5,7 @@
 
 pub mod access;
 mod approval;
+mod asks;
 mod connect;
 pub mod crd;
 mod documents;

@@ -23,6 +23,7 @@ use ballast_core::units::{Span, Time};
 
 use crate::clock::Clock;
 
+use super::asks::AskWriter;
 use super::crd::KINDS;
 use super::error::chain;
 use super::seen::{SeenDocument, SeenDocuments};
@@ -44,6 +45,7 @@ pub struct Publisher {
     documents: SeenDocuments,
     leadership: watch::Receiver<Leadership>,
     pace: Pace,
+    asks: AskWriter,
     /// Versions that are not the newest any more, or not there: the watch tells what is.
     outdated: BTreeMap<DocumentRef, u64>,
     /// What was last complained of, so that it is not told again with every try.
@@ -66,8 +68,8 @@ impl Publisher {
         documents: SeenDocuments,
         leadership: watch::Receiver<Leadership>,
     ) -> Self {
-        let (pace, outdated) = (Pace::default(), BTreeMap::new());
-        Self { client, clock, documents, leadership, pace, outdated, complaint: String::new() }
+        let (pace, asks, outdated) = (Pace::default(), AskWriter::new(client.clone()), BTreeMap::new());
+        Self { client, clock, documents, leadership, pace, asks, outdated, complaint: String::new() }
     }
 
     /// Writes what it is told until it is told to stop.
@@ -79,6 +81,13 @@ impl Publisher {
             if let Some(reference) = self.pace.next(self.clock.now()) {
                 if let Some(draft) = drafts.get(&reference).filter(|_| !stop.is_cancelled()) {
                     self.write(draft).await;
+                }
+                continue;
+            }
+            if let Some((ask, answer)) = self.asks.due(said.as_deref(), self.clock.now()) {
+                match self.may_write() && !stop.is_cancelled() {
+                    true => self.asks.write(&ask, &answer, self.clock.now()).await,
+                    false => self.asks.postpone(&ask, &answer, self.clock.now() + LEASE_SHORT),
                 }
                 continue;
             }
@@ -121,8 +130,13 @@ impl Publisher {
         drafts
     }
 
+    /// Whether the lease outlasts a request.
+    fn may_write(&self) -> bool {
+        self.leadership.borrow().outlasts(Instant::now(), REQUEST_TIMEOUT)
+    }
+
     async fn write(&mut self, draft: &Draft) {
-        if !self.leadership.borrow().outlasts(Instant::now(), REQUEST_TIMEOUT) {
+        if !self.may_write() {
             return self.pace.postpone(&draft.reference, self.clock.now() + LEASE_SHORT);
         }
         match timeout(REQUEST_TIMEOUT, self.apply(draft)).await {

@@ -24,8 +24,8 @@ use tokio::time::{sleep, timeout};
 
 use ballast_core::documents::DocumentKind;
 use ballast_core::kube::{
-    DaemonSet, Name, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PriorityClass,
-    Sharing, StorageClass,
+    CapacityBuffer, DaemonSet, Name, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
+    PodTemplate, PriorityClass, ProvisioningRequest, Sharing, StorageClass,
 };
 use ballast_core::observation::{
     Body, Change, ErrorClass, Object, ObjectKey, ObjectKind, Observation, Source, SourceError,
@@ -40,7 +40,7 @@ use super::error::{classed, is_gone};
 use super::list::{LIST_TIMEOUT, List, Refusal, current_version};
 use super::seen::SeenDocuments;
 use super::sent::{Event, Sent};
-use super::wire::{Document, Wire, path};
+use super::wire::{Document, Wire, paths};
 
 /// The API ends a watch after so long, not without a bookmark just before, and we begin it anew with a new question for the
 /// version. Well below the age at which nothing is removed any more.
@@ -56,6 +56,9 @@ const RETRY_LONGEST: Duration = Duration::from_secs(30);
 const SECOND_LOOK: Duration = Duration::from_secs(2);
 /// Looks of that kind before it watches all the same: where objects dwindle, each list is shorter than the last.
 const LOOKS_AGAIN: u32 = 3;
+/// How often it is looked whether a kind that the API did not know has been installed: well below the age at which what is known
+/// of it is too old to remove anything on.
+const UNKNOWN_KIND: Duration = Duration::from_secs(30);
 /// Changes that are told together at most.
 const TOGETHER_MAX: usize = 1000;
 
@@ -71,6 +74,9 @@ macro_rules! as_its_type {
             ObjectKind::DaemonSet => $watch.$does::<DaemonSet>().await,
             ObjectKind::PriorityClass => $watch.$does::<PriorityClass>().await,
             ObjectKind::StorageClass => $watch.$does::<StorageClass>().await,
+            ObjectKind::PodTemplate => $watch.$does::<PodTemplate>().await,
+            ObjectKind::CapacityBuffer => $watch.$does::<CapacityBuffer>().await,
+            ObjectKind::ProvisioningRequest => $watch.$does::<ProvisioningRequest>().await,
             ObjectKind::ClusterPolicy | ObjectKind::VmPool => $watch.$does::<Document>().await,
         }
     };
@@ -165,7 +171,7 @@ impl Watch {
             clock,
             told,
             kind,
-            path: path(kind),
+            path: paths(kind)[0],
             sharing: Sharing::default(),
             documents: Documents::default(),
             seen,
@@ -184,8 +190,11 @@ impl Watch {
 
     /// One look, and no more.
     async fn look<T: Wire>(mut self) -> Observation {
-        let list = List::<T>::whole(&self.client, self.path).await;
-        let outcome = list.map(|list| Body::Listed(self.take_list(list).0)).map_err(|refusal| refusal.error);
+        let outcome = match self.list::<T>().await {
+            Ok(Some(list)) => Ok(Body::Listed(self.take_list(list).0)),
+            Ok(None) => Ok(Body::Listed(Vec::new())),
+            Err(refusal) => Err(refusal.error),
+        };
         Observation { source: Source::kubernetes(self.kind), taken_at: self.proven, outcome }
     }
 
@@ -193,8 +202,9 @@ impl Watch {
     async fn follow<T: Wire>(&mut self) -> Result<(), Closed> {
         // What is on a later page may have changed while the first was on its way.
         let asked = self.clock.now();
-        let (objects, mut version) = match List::<T>::whole(&self.client, self.path).await {
-            Ok(list) => self.take_list(list),
+        let (objects, mut version) = match self.list::<T>().await {
+            Ok(Some(list)) => self.take_list(list),
+            Ok(None) => return self.nothing(asked).await,
             Err(refusal) => return self.failed(refusal).await,
         };
         let is_shorter = objects.len() < std::mem::replace(&mut self.handed_on, objects.len());
@@ -222,6 +232,27 @@ impl Watch {
                 return Ok(());
             }
         }
+    }
+
+    /// The complete list, in the newest version that the API knows; none where it need not know the kind and does not.
+    async fn list<T: Wire>(&mut self) -> Result<Option<List<T>>, Refusal> {
+        for path in paths(self.kind) {
+            self.path = path;
+            match List::<T>::whole(&self.client, path).await {
+                Err(refusal) if self.kind.is_optional() && refusal.error.class == ErrorClass::NotFound => {}
+                answer => return answer.map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The API does not know the kind, so that there is nothing of it. It may yet be installed.
+    async fn nothing(&mut self, asked: Time) -> Result<(), Closed> {
+        (self.proven, self.handed_on) = (asked, 0);
+        self.heard_well();
+        self.tell(Ok(Body::Listed(Vec::new()))).await?;
+        sleep(UNKNOWN_KIND).await;
+        Ok(())
     }
 
     /// Watches from a version on until the watch ends; the version goes along.

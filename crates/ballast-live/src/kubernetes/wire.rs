@@ -6,26 +6,35 @@ use serde::de::DeserializeOwned;
 
 use ballast_core::documents::{self, File};
 use ballast_core::kube::{
-    DaemonSet, LabelSelector, Meta, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget,
-    PriorityClass, Sharing, StorageClass,
+    CapacityBuffer, DaemonSet, LabelSelector, Meta, Node, PersistentVolume, PersistentVolumeClaim, Pod,
+    PodDisruptionBudget, PodTemplate, PriorityClass, ProvisioningRequest, Sharing, StorageClass,
 };
 use ballast_core::observation::{ErrorClass, Object, ObjectKey, ObjectKind, SourceError};
 
 use super::seen::SeenDocument;
 
-/// Where the API has the objects of a kind, in all namespaces.
-pub(super) fn path(kind: ObjectKind) -> &'static str {
+/// Where the API has the objects of a kind, in all namespaces: in each version that will do, the newest first.
+pub(super) fn paths(kind: ObjectKind) -> &'static [&'static str] {
     match kind {
-        ObjectKind::Node => "/api/v1/nodes",
-        ObjectKind::Pod => "/api/v1/pods",
-        ObjectKind::PodDisruptionBudget => "/apis/policy/v1/poddisruptionbudgets",
-        ObjectKind::PersistentVolume => "/api/v1/persistentvolumes",
-        ObjectKind::PersistentVolumeClaim => "/api/v1/persistentvolumeclaims",
-        ObjectKind::DaemonSet => "/apis/apps/v1/daemonsets",
-        ObjectKind::PriorityClass => "/apis/scheduling.k8s.io/v1/priorityclasses",
-        ObjectKind::StorageClass => "/apis/storage.k8s.io/v1/storageclasses",
-        ObjectKind::ClusterPolicy => "/apis/ballast.dev/v1alpha1/clusterpolicies",
-        ObjectKind::VmPool => "/apis/ballast.dev/v1alpha1/vmpools",
+        ObjectKind::Node => &["/api/v1/nodes"],
+        ObjectKind::Pod => &["/api/v1/pods"],
+        ObjectKind::PodDisruptionBudget => &["/apis/policy/v1/poddisruptionbudgets"],
+        ObjectKind::PersistentVolume => &["/api/v1/persistentvolumes"],
+        ObjectKind::PersistentVolumeClaim => &["/api/v1/persistentvolumeclaims"],
+        ObjectKind::DaemonSet => &["/apis/apps/v1/daemonsets"],
+        ObjectKind::PriorityClass => &["/apis/scheduling.k8s.io/v1/priorityclasses"],
+        ObjectKind::StorageClass => &["/apis/storage.k8s.io/v1/storageclasses"],
+        ObjectKind::PodTemplate => &["/api/v1/podtemplates"],
+        ObjectKind::CapacityBuffer => &[
+            "/apis/autoscaling.x-k8s.io/v1beta1/capacitybuffers",
+            "/apis/autoscaling.x-k8s.io/v1alpha1/capacitybuffers",
+        ],
+        ObjectKind::ProvisioningRequest => &[
+            "/apis/autoscaling.x-k8s.io/v1/provisioningrequests",
+            "/apis/autoscaling.x-k8s.io/v1beta1/provisioningrequests",
+        ],
+        ObjectKind::ClusterPolicy => &["/apis/ballast.dev/v1alpha1/clusterpolicies"],
+        ObjectKind::VmPool => &["/apis/ballast.dev/v1alpha1/vmpools"],
     }
 }
 
@@ -98,6 +107,10 @@ slim! {
     DaemonSet: |_, _| true,
     PriorityClass: |_, _| true,
     StorageClass: |_, _| false,
+    // Of what cannot be read nobody knows how much room it asks for.
+    PodTemplate with template: |_, _| false,
+    CapacityBuffer: |_, _| false,
+    ProvisioningRequest: |_, _| false,
 }
 
 /// A document of ours: it is read and checked as one from a file is.

@@ -8,7 +8,7 @@ mod instances;
 
 use std::sync::Arc;
 
-use ballast_core::kube::{DaemonSet, DaemonSetSpec, Meta, Name, PodTemplate};
+use ballast_core::kube::{DaemonSet, DaemonSetSpec, Meta, Name, PodTemplateSpec};
 use ballast_core::observation::{Body, Change, Object, ObjectKind, Observation, Source};
 use ballast_core::policy::{ClusterPolicy, VmPool};
 use ballast_core::units::{Span, Time};
@@ -191,7 +191,7 @@ fn still_objects(spec: &ScenarioSpec) -> Vec<(Source, Vec<Object>)> {
         let metadata =
             Meta { name: daemon.name.clone(), namespace: daemon.namespace.clone(), ..Meta::default() };
         let pod = Arc::new(daemon_template(&daemon.node_selector, &daemon.requests));
-        let template = PodTemplate { metadata: Meta::default(), spec: pod };
+        let template = PodTemplateSpec { metadata: Meta::default(), spec: pod };
         Object::DaemonSet(DaemonSet { metadata, spec: DaemonSetSpec { template } })
     });
     let mut lists = vec![

@@ -1,6 +1,7 @@
 //! What a type cannot say: values that are absurd, contradict each other or are dangerous. Pure functions from what was
 //! read to findings; the same judge documents in files and objects in a cluster.
 
+mod ask;
 mod cluster_policy;
 mod elastic_job_policy;
 mod metric_scaler;

@@ -1,8 +1,8 @@
 //! What a Kubernetes object may say. The API server has judged most of it already; files written by hand were not judged.
 
-use super::{Findings, Path, requests, shared};
+use super::{Findings, Path, ask, requests, shared};
 use crate::documents::document::{check_name, check_namespace};
-use crate::kube::{Name, Node, Pod, Requests};
+use crate::kube::{Name, Node, PodSpec, Requests};
 use crate::observation::Object;
 use crate::resources::GPU_MILLI_RESOURCE;
 use crate::units::Quantity;
@@ -15,7 +15,12 @@ pub(in crate::documents) fn object(object: &Object, found: &mut Findings) {
     }
     match object {
         Object::Node(node) => self::node(found, node),
-        Object::Pod(pod) => self::pod(found, pod),
+        Object::Pod(pod) => self::spec(found, &Path::default().key("spec"), &pod.spec),
+        Object::PodTemplate(template) => {
+            self::spec(found, &Path::default().key("template").key("spec"), &template.template.spec);
+        }
+        Object::CapacityBuffer(buffer) => ask::buffer(found, buffer),
+        Object::ProvisioningRequest(request) => ask::request(found, request),
         _ => {}
     }
 }
@@ -26,17 +31,17 @@ fn node(found: &mut Findings, node: &Node) {
     shared::amounts(found, &path.key("capacity"), &node.status.capacity);
 }
 
-fn pod(found: &mut Findings, pod: &Pod) {
+fn spec(found: &mut Findings, path: &Path, spec: &PodSpec) {
     let is_odd =
         |(name, amount): (&Name, &Quantity)| shared::is_odd(name, *amount) || requests::is_odd(name, *amount);
     let has_odd = |amounts: &Requests| amounts.iter().any(is_odd);
-    let containers = [("containers", &pod.spec.containers), ("initContainers", &pod.spec.init_containers)];
+    let containers = [("containers", &spec.containers), ("initContainers", &spec.init_containers)];
     for (field, containers) in containers {
         for (index, container) in containers.iter().enumerate() {
             let resources = &container.resources;
             // Nearly all are fine: paths are built only for the others.
             if has_odd(&resources.requests) || has_odd(&resources.limits) {
-                let path = Path::default().key("spec").key(field).index(index).key("resources");
+                let path = path.key(field).index(index).key("resources");
                 for (field, amounts) in [("requests", &resources.requests), ("limits", &resources.limits)] {
                     shared::amounts(found, &path.key(field), amounts);
                     requests::requests(found, &path.key(field), amounts, GPU_MILLI_RESOURCE);
@@ -44,7 +49,7 @@ fn pod(found: &mut Findings, pod: &Pod) {
             }
         }
     }
-    if has_odd(&pod.spec.overhead) {
-        shared::amounts(found, &Path::default().key("spec").key("overhead"), &pod.spec.overhead);
+    if has_odd(&spec.overhead) {
+        shared::amounts(found, &path.key("overhead"), &spec.overhead);
     }
 }

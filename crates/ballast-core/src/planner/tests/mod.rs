@@ -1,5 +1,6 @@
 //! Small clusters, one rule each, and what holds for every cluster.
 
+mod asks;
 mod choices;
 mod elastic;
 mod gangs;

@@ -52,7 +52,20 @@ fn needs<'s>(snapshot: &'s Snapshot, displaces: &[u32]) -> Vec<(Need<'s>, u32)> 
         let constraint = snapshot.constraint(class.constraint);
         let constraint_serial = snapshot.constraints.serial(class.constraint);
         let (only_pool, tier, priority, gang, wish) = (None, Tier::Pending, 0, None, 0);
-        (Need { class, constraint, constraint_serial, only_pool, count, tier, priority, gang, wish }, pod)
+        let grows = false;
+        let need = Need {
+            class,
+            constraint,
+            constraint_serial,
+            only_pool,
+            count,
+            tier,
+            grows,
+            priority,
+            gang,
+            wish,
+        };
+        (need, pod)
     };
     let mut needs: Vec<(Need<'s>, u32)> = by_class.into_iter().map(need).collect();
     needs.sort_by(|(a, first), (b, second)| {

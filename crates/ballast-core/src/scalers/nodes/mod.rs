@@ -4,6 +4,7 @@
 //! headroom become wishes; the grant places them and starts nodes for what is left. Down: nodes that little would have to
 //! leave are emptied, if all that is displaced fits elsewhere together, and if it pays.
 
+mod asks;
 mod census;
 mod drain;
 mod holds;
@@ -11,6 +12,7 @@ mod leaving;
 mod removal;
 mod wishes;
 
+pub(crate) use asks::{Asked, asked, size_of};
 pub(crate) use census::{StartingNode, is_young, starting_nodes};
 pub use drain::pod_block;
 pub(crate) use holds::holds_with;

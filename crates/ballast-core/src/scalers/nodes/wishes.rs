@@ -1,4 +1,4 @@
-//! What pods that wait, gangs and headroom ask for.
+//! What pods that wait, gangs, requests, buffers and headroom ask for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,15 +8,18 @@ use rustc_hash::FxHashMap;
 use crate::grant::{Need, Tier};
 use crate::kube::{Labels, Meta, Name, PodSpec, Toleration, TolerationOperator};
 use crate::plan::{Shared, Subject, Waiting, WaitingOn};
+use crate::policy::ObjectReference;
 use crate::resources::{ResourceNames, amounts_of, pod_requests};
-use crate::snapshot::{Class, ClassKey, Constraint, Gang, Snapshot};
+use crate::snapshot::{AskRef, Class, ClassKey, Constraint, Gang, Snapshot};
 use crate::units::Quantity;
 use crate::wish::{Scaler, Wish};
+
+use super::asks::{Asked, How, Units};
 
 /// What waits, and the classes that headroom stands for.
 #[derive(Debug)]
 pub(crate) struct NodeWishes {
-    /// One wish for each class that waits, for each gang, for each headroom.
+    /// One wish for each class that waits, for each gang, for each set of pods of a buffer or request, for each headroom.
     pub wishes: Shared<Wish>,
     /// Who each wish is about.
     pub subjects: Vec<Subject>,
@@ -47,13 +50,13 @@ pub(crate) struct GangState {
 /// What a wish is made of.
 #[derive(Debug)]
 enum Entry {
-    Pending { class: u32, gang: Option<u32>, count: u32 },
+    Units { class: u32, gang: Option<u32>, count: u32, tier: Tier, grows: bool },
     Headroom { class: Box<Class>, constraint: Constraint, pool: u32, count: u32 },
 }
 
 impl NodeWishes {
-    /// Of a snapshot.
-    pub(crate) fn new(snapshot: &Snapshot, preemptions: &Preemptions) -> Self {
+    /// Of a snapshot, with what buffers and requests ask for.
+    pub(crate) fn new(snapshot: &Snapshot, preemptions: &Preemptions, asked: &[Asked]) -> Self {
         let mut all = Self {
             wishes: Shared::default(),
             subjects: Vec::new(),
@@ -82,6 +85,11 @@ impl NodeWishes {
                 continue;
             }
             let subject = subject_of(class, queue.first, count);
+            if let Some(ask) = asked.iter().find(|ask| ask.is_consumed_by(class)) {
+                let part = all.part_of(ask);
+                all.push_pending(snapshot, &queue, count, part, subject);
+                continue;
+            }
             let gang = match class.gang.as_ref().and_then(|gang| gangs.get(gang)) {
                 Some(state) if state.bound + state.pending < state.gang.size => {
                     let on =
@@ -92,7 +100,12 @@ impl NodeWishes {
                 Some(state) => Some(all.gang_number(state)),
                 None => None,
             };
-            all.push_pending(snapshot, &queue, count, gang, subject);
+            let tier = if gang.is_some() { Tier::Floor } else { Tier::Pending };
+            all.push_pending(snapshot, &queue, count, Part { gang, tier, grows: true }, subject);
+        }
+        for ask in asked {
+            let part = all.part_of(ask);
+            ask.units.iter().for_each(|units| all.push_ask(snapshot, ask, *units, part));
         }
         for (pool, entry) in snapshot.pools.iter().enumerate() {
             for headroom in &entry.spec.headroom {
@@ -120,7 +133,7 @@ impl NodeWishes {
 
     fn need<'a>(&'a self, snapshot: &'a Snapshot, wish: usize) -> Need<'a> {
         match &self.entries[wish] {
-            Entry::Pending { class, gang, count } => {
+            Entry::Units { class, gang, count, tier, grows } => {
                 let class = snapshot.class(*class);
                 Need {
                     class,
@@ -128,7 +141,8 @@ impl NodeWishes {
                     constraint_serial: snapshot.constraints.serial(class.constraint),
                     only_pool: None,
                     count: *count,
-                    tier: if gang.is_some() { Tier::Floor } else { Tier::Pending },
+                    tier: *tier,
+                    grows: *grows,
                     priority: self.wishes[wish].priority,
                     gang: *gang,
                     wish,
@@ -141,6 +155,7 @@ impl NodeWishes {
                 only_pool: Some(*pool),
                 count: *count,
                 tier: Tier::Headroom,
+                grows: true,
                 priority: i32::MIN,
                 gang: None,
                 wish,
@@ -161,9 +176,10 @@ impl NodeWishes {
         snapshot: &Snapshot,
         queue: &Queue<'_>,
         count: u32,
-        gang: Option<u32>,
+        part: Part,
         subject: Subject,
     ) {
+        let Part { gang, tier, grows } = part;
         let class = snapshot.class(queue.slot);
         let have = snapshot.class_keys.users(queue.slot) - queue.waiting;
         let workload = match &subject {
@@ -186,7 +202,54 @@ impl NodeWishes {
             pending: count,
         });
         self.subjects.push(subject);
-        self.entries.push(Entry::Pending { class: queue.slot, gang, count });
+        self.entries.push(Entry::Units { class: queue.slot, gang, count, tier, grows });
+    }
+
+    /// When the turn of an ask comes, and of the pods that take its room.
+    fn part_of(&mut self, ask: &Asked) -> Part {
+        let tier = match ask.how {
+            How::Buffer => Tier::Headroom,
+            How::Atomic | How::Booked { .. } => Tier::Floor,
+            How::Checked => Tier::Spare,
+        };
+        let gang = ask.gang().map(|gang| {
+            self.waiting_gangs.insert(gang.key());
+            self.gang_number(&GangState { bound: 0, pending: gang.size, gated: 0, gang })
+        });
+        Part { gang, tier, grows: ask.how.grows() }
+    }
+
+    fn push_ask(&mut self, snapshot: &Snapshot, ask: &Asked, units: Units, part: Part) {
+        let (Units { class: slot, count, .. }, Part { gang, tier, grows }) = (units, part);
+        if count == 0 {
+            return;
+        }
+        let (class, AskRef { kind, namespace, name }) = (snapshot.class(slot), ask.reference.clone());
+        let object = ObjectReference { api_version: "".into(), kind: kind.name().into(), name: name.clone() };
+        let object = Some(Arc::new(object));
+        let is_buffer = ask.how == How::Buffer;
+        self.wishes.make_mut().push(Wish {
+            scaler: Scaler::Nodes,
+            namespace: namespace.clone(),
+            workload: name.clone(),
+            object: object.clone(),
+            requests: class.amounts.clone(),
+            have: 0,
+            floor: if is_buffer { 0 } else { count },
+            want: count,
+            at_most: count,
+            priority: match ask.how {
+                How::Buffer => i32::MIN,
+                // What was promised goes before what is only wanted.
+                How::Booked { .. } => i32::MAX,
+                How::Atomic | How::Checked => priority_of(snapshot, class),
+            },
+            gang: gang.is_some(),
+            yields: is_buffer,
+            pending: 0,
+        });
+        self.subjects.push(Subject::Workload { namespace, name, object });
+        self.entries.push(Entry::Units { class: slot, gang, count, tier, grows });
     }
 
     fn push_headroom(
@@ -220,6 +283,14 @@ impl NodeWishes {
         let constraint = Constraint::new(&spec, Vec::new(), None, None);
         self.entries.push(Entry::Headroom { class: Box::new(class), constraint, pool, count });
     }
+}
+
+/// When the turn of some units comes, and what they are a part of.
+#[derive(Clone, Copy)]
+struct Part {
+    gang: Option<u32>,
+    tier: Tier,
+    grows: bool,
 }
 
 /// A class of which pods wait: the name of the first and how many.
