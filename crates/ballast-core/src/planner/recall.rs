@@ -42,21 +42,35 @@ pub(super) struct Recall {
     pub(super) said: Said,
 }
 
-/// The wishes of the last plan, good for as long as what waits and what could be had are the same.
+/// The wishes of the last plan, good for as long as what waits, what is asked for and what could be had are the same.
 #[derive(Debug, Default)]
-pub(super) struct LastWishes(Option<(Stamp, Stamp, Preemptions, Vec<Asked>, Arc<NodeWishes>)>);
+pub(super) struct LastWishes(Option<(Wished, Arc<NodeWishes>)>);
+
+/// All that wishes are made of.
+#[derive(Debug, PartialEq)]
+struct Wished {
+    demand: Stamp,
+    supply: Stamp,
+    preemptions: Preemptions,
+    asked: Vec<Asked>,
+}
 
 impl LastWishes {
     /// The wishes now.
     pub(super) fn bring_up_to_date(&mut self, snapshot: &Snapshot, asked: &[Asked]) -> Arc<NodeWishes> {
-        let (demand, supply, preemptions) = (&snapshot.demand, &snapshot.supply, preemptions(snapshot));
-        if let Some((of, from, known, last_asked, last)) = &self.0
-            && (of, from, known, &**last_asked) == (demand, supply, &preemptions, asked)
+        let wished = Wished {
+            demand: snapshot.demand.clone(),
+            supply: snapshot.supply.clone(),
+            preemptions: preemptions(snapshot),
+            asked: asked.to_vec(),
+        };
+        if let Some((of, last)) = &self.0
+            && *of == wished
         {
             return last.clone();
         }
-        let wishes = Arc::new(NodeWishes::new(snapshot, &preemptions, asked));
-        self.0 = Some((demand.clone(), supply.clone(), preemptions, asked.to_vec(), wishes.clone()));
+        let wishes = Arc::new(NodeWishes::new(snapshot, &wished.preemptions, asked));
+        self.0 = Some((wished, wishes.clone()));
         wishes
     }
 }
