@@ -10,7 +10,7 @@ pub(super) fn buffer(found: &mut Findings, buffer: &CapacityBuffer) {
             let message = "the shape of its pods is told twice";
             found
                 .contradiction(path.key("scalableRef"), message)
-                .help("leave `podTemplateRef` or `scalableRef`");
+                .help("leave out one of `podTemplateRef` and `scalableRef`");
         }
         (None, None) => {
             let message = "nothing tells the shape of its pods";
