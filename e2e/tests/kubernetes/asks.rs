@@ -166,7 +166,7 @@ spec:
         "-p",
         &patch,
     ])?;
-    ensure!(told.success, "{told:?}");
+    ensure!(told.success, "{patch} is refused: {}", told.error);
     let over = ["BookingExpired", "True", "CapacityReservationTimeExpired"];
     says(&stage, "provisioningrequests/train", over, &ballast)
 }
