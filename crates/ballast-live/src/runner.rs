@@ -314,8 +314,8 @@ impl<L: Listener> Runner<L> {
         if *policy == *self.policy && pools == self.pools {
             return;
         }
-        self.providers.set(&pools, &AllowedHosts::new(&policy.allowed_hosts));
-        self.polling.follow();
+        let anew = self.providers.set(&pools, &AllowedHosts::new(&policy.allowed_hosts));
+        self.polling.follow(&anew);
         self.want_lease(policy.mode != Mode::Observe && !self.options.only_watches);
         (self.policy, self.pools) = (policy, pools);
     }

@@ -10,7 +10,7 @@ mod polling;
 pub use hosts::AllowedHosts;
 pub use polling::Polling;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
 
 use ballast_core::foreign::discreet;
@@ -44,21 +44,27 @@ struct Pool {
 }
 
 impl Providers {
-    /// Takes up the pools that there are; one that has not changed keeps its provider.
-    pub fn set(&self, documents: &[VmPool], hosts: &AllowedHosts) {
+    /// Takes up the pools that there are; one that has not changed keeps its provider. Tells which were set up anew: what
+    /// was seen through their provider of before says nothing of this one.
+    pub fn set(&self, documents: &[VmPool], hosts: &AllowedHosts) -> BTreeSet<Name> {
         let mut pools = self.pools.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut before = std::mem::take(&mut *pools);
+        let mut anew = BTreeSet::new();
         for document in documents {
             let kept = before
                 .remove(&document.name)
                 .filter(|pool| pool.document == *document && pool.hosts == *hosts);
-            let pool = kept.unwrap_or_else(|| Pool {
-                document: document.clone(),
-                hosts: hosts.clone(),
-                provider: Provider::of(document, hosts),
+            let pool = kept.unwrap_or_else(|| {
+                anew.insert(document.name.clone());
+                Pool {
+                    document: document.clone(),
+                    hosts: hosts.clone(),
+                    provider: Provider::of(document, hosts),
+                }
             });
             pools.insert(document.name.clone(), pool);
         }
+        anew
     }
 
     /// The names of the pools.

@@ -1,6 +1,6 @@
 //! Looks at the instances of every pool again and again, each pool on its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -29,11 +29,12 @@ impl Polling {
         Self { providers, clock, told, every, under_way: BTreeMap::new() }
     }
 
-    /// Takes up new pools and lets go of those that are no more.
-    pub fn follow(&mut self) {
+    /// Takes up new pools, lets go of those that are no more, and looks at once at those that were set up `anew`: a pool that
+    /// could not be asked until now must not be passed over until the next look is due.
+    pub fn follow(&mut self, anew: &BTreeSet<Name>) {
         let names = self.providers.names();
         self.under_way.retain(|name, look| {
-            let stays = names.contains(name);
+            let stays = names.contains(name) && !anew.contains(name);
             if !stays {
                 look.abort();
             }
@@ -88,5 +89,49 @@ impl Look {
             }
             sleep(self.every).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::AllowedHosts;
+    use ballast_core::observation::ErrorClass;
+    use ballast_core::policy::VmPool;
+
+    /// A pool whose provider listens nowhere: what is told of it shows only whether it was asked.
+    fn pool() -> VmPool {
+        let spec = serde_json::json!({
+            "provider": {"kind": "External", "settings": {"endpoint": "http://127.0.0.1:1"}},
+            "template": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "10"}},
+            "max": 1,
+        });
+        VmPool {
+            name: "w".into(),
+            namespace: Name::default(),
+            spec: serde_json::from_value(spec).expect("a pool"),
+        }
+    }
+
+    async fn class(told: &mut mpsc::Receiver<Observation>) -> ErrorClass {
+        told.recv().await.expect("a look").outcome.expect_err("nobody listens").class
+    }
+
+    #[tokio::test]
+    async fn another_policy_is_a_reason_to_look_at_once() {
+        crate::install_crypto();
+        let (tell, mut told) = mpsc::channel(8);
+        let providers = Providers::default();
+        let mut polling = Polling::new(providers.clone(), Clock::start(), tell, Duration::from_hours(1));
+        let (nowhere, here) = (AllowedHosts::default(), AllowedHosts::new(&["127.0.0.1".into()]));
+        polling.follow(&providers.set(&[pool()], &nowhere));
+        assert_eq!(class(&mut told).await, ErrorClass::Invalid, "the host is not allowed");
+        polling.follow(&providers.set(&[pool()], &here));
+        assert_eq!(
+            class(&mut told).await,
+            ErrorClass::Transient,
+            "it is asked, long before the hour is over"
+        );
+        assert!(providers.set(&[pool()], &here).is_empty(), "nothing has changed, nothing is looked at");
     }
 }
