@@ -12,6 +12,8 @@
 //! An error is a status above 399 with `{"class", "message"}`, the class one of the documented ones.
 
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::{Client, Method, Url, redirect};
@@ -22,6 +24,7 @@ use ballast_core::kube::Name;
 use ballast_core::observation::{ErrorClass, Instance, SourceError};
 use ballast_core::procedure::{Reply, Request};
 
+use super::hosts::Resolver;
 use super::{AllowedHosts, error, stop_word};
 
 /// No answer takes longer; a lease must outlast it.
@@ -59,6 +62,7 @@ impl External {
             .timeout(TIMEOUT)
             .redirect(redirect::Policy::none())
             .no_proxy()
+            .dns_resolver(Resolver(Arc::new(hosts.clone())))
             .build()
             .map_err(|failure| error(ErrorClass::Invalid, failure.to_string()))?;
         Ok(Self { client, endpoint })
@@ -128,7 +132,6 @@ impl External {
         if let Some(body) = body {
             request = request.json(&body);
         }
-        let unanswered = |failure: reqwest::Error| Failure::Unanswered(failure.without_url().to_string());
         let answer = request.send().await.map_err(unanswered)?;
         let status = answer.status();
         let bytes = bounded(answer).await?;
@@ -149,9 +152,20 @@ async fn bounded(mut answer: reqwest::Response) -> Result<Vec<u8>, Failure> {
             }
             Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
             Ok(None) => return Ok(bytes),
-            Err(failure) => return Err(Failure::Unanswered(failure.without_url().to_string())),
+            Err(failure) => return Err(unanswered(failure)),
         }
     }
+}
+
+/// Why a call has no answer, with the cause below all others: that is what a person can mend. The address is left out, it
+/// may hold a password.
+fn unanswered(failure: reqwest::Error) -> Failure {
+    let failure = failure.without_url();
+    let mut cause: &dyn Error = &failure;
+    while let Some(below) = cause.source() {
+        cause = below;
+    }
+    Failure::Unanswered(format!("{failure}: {cause}"))
 }
 
 /// What a provider said went wrong; where it does not say it in our words, by the status.

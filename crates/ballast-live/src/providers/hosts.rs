@@ -1,12 +1,23 @@
 //! Which hosts may be called: those of the ClusterPolicy's list, and no others. A document can make Ballast call an address,
 //! so whoever writes documents must not choose it freely.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use ballast_core::kube::Name;
 use ballast_core::observation::{ErrorClass, SourceError};
 
+use reqwest::dns;
+
 use super::error;
+
+/// Where clouds answer their machines about themselves, beside the link-local address that most of them use.
+const METADATA: [IpAddr; 4] = [
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+];
 
 /// The hosts of the ClusterPolicy: `host` for every port of it, `host:port` for one, `*.domain` for all below a domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,20 +42,58 @@ impl AllowedHosts {
         if self.0.iter().any(|allowed| matches(allowed, host, url.port_or_known_default())) {
             return Ok(url);
         }
-        let what = if is_own(host) { "an address of this machine or its cloud's metadata" } else { "a host" };
+        let what = if is_own(host) { OWN } else { "a host" };
         Err(refused(format!(
             "`{host}` is {what} that allowedHosts of the ClusterPolicy does not list: it is not called"
         )))
     }
+
+    /// Whether a name that may be called may be called at an address that it was resolved to: whoever owns the name chooses
+    /// the address, and must not choose this machine, unless the list says so itself.
+    fn reaches(&self, name: &str, address: IpAddr) -> bool {
+        let lists = |host: &str| self.0.iter().any(|allowed| host_of(allowed).0.eq_ignore_ascii_case(host));
+        !is_own_address(address)
+            || lists(&address.to_canonical().to_string())
+            || (is_own(name) && lists(name))
+    }
 }
 
-fn matches(allowed: &str, host: &str, port: Option<u16>) -> bool {
+/// Resolves names for connections, and tells only addresses that may be called.
+pub(super) struct Resolver(pub(super) Arc<AllowedHosts>);
+
+impl dns::Resolve for Resolver {
+    fn resolve(&self, name: dns::Name) -> dns::Resolving {
+        let hosts = self.0.clone();
+        Box::pin(async move {
+            let name = name.as_str();
+            let found: Vec<SocketAddr> = tokio::net::lookup_host((name, 0)).await?.collect();
+            let reached = found.into_iter().filter(|found| hosts.reaches(name, found.ip()));
+            let reached: Vec<SocketAddr> = reached.collect();
+            match reached.is_empty() {
+                true => {
+                    Err(format!("`{name}` is {OWN} that allowedHosts of the ClusterPolicy does not list")
+                        .into())
+                }
+                false => Ok(Box::new(reached.into_iter()) as dns::Addrs),
+            }
+        })
+    }
+}
+
+const OWN: &str = "an address of this machine or its cloud's metadata";
+
+/// The host of an entry, and its port where it names one.
+fn host_of(allowed: &str) -> (&str, Option<&str>) {
     let is_address = allowed.parse::<IpAddr>().is_ok();
-    let (name, wanted) = match allowed.rsplit_once(':').filter(|_| !is_address) {
+    let (name, port) = match allowed.rsplit_once(':').filter(|_| !is_address) {
         Some((name, digits)) => (name, Some(digits)),
         None => (allowed, None),
     };
-    let name = name.trim_matches(['[', ']']);
+    (name.trim_matches(['[', ']']), port)
+}
+
+fn matches(allowed: &str, host: &str, port: Option<u16>) -> bool {
+    let (name, wanted) = host_of(allowed);
     let same_port = wanted.is_none_or(|digits| digits.parse().ok() == port);
     let same_host = match name.strip_prefix("*.") {
         // A pattern never stands for an address of this machine: that has to be written out.
@@ -54,17 +103,22 @@ fn matches(allowed: &str, host: &str, port: Option<u16>) -> bool {
     same_port && same_host
 }
 
-/// Loopback, link-local and unspecified addresses, and names for them.
+/// An address of this machine or its cloud's metadata, or a name for one.
 fn is_own(host: &str) -> bool {
-    match host.parse::<IpAddr>() {
-        Ok(IpAddr::V4(address)) => {
-            address.is_loopback() || address.is_link_local() || address.is_unspecified()
-        }
-        Ok(IpAddr::V6(address)) => {
-            address.is_loopback() || address.is_unicast_link_local() || address.is_unspecified()
-        }
+    match host.parse() {
+        Ok(address) => is_own_address(address),
         Err(_) => host == "localhost" || host.ends_with(".localhost"),
     }
+}
+
+fn is_own_address(address: IpAddr) -> bool {
+    // `::ffff:127.0.0.1` is `127.0.0.1`.
+    let address = address.to_canonical();
+    let is_link_local = match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    is_link_local || address.is_loopback() || address.is_unspecified() || METADATA.contains(&address)
 }
 
 #[cfg(test)]
@@ -87,6 +141,8 @@ mod tests {
             (&["127.0.0.1:8080"], "http://127.0.0.1:8081/", false),
             (&["*.0.0.1"], "http://127.0.0.1/", false),
             (&[], "http://169.254.169.254/latest/meta-data", false),
+            (&[], "http://168.63.129.16/metadata", false),
+            (&["*.example"], "http://[::ffff:127.0.0.1]/", false),
             (&["127.0.0.1:http"], "http://127.0.0.1/", false),
             (&["[::1]:8080"], "http://[::1]:8080/", true),
             (&["::1"], "http://[::1]:8080/", true),
@@ -98,5 +154,41 @@ mod tests {
             let allowed: Vec<Name> = allowed.iter().map(|&host| host.into()).collect();
             assert_eq!(AllowedHosts::new(&allowed).check(address).is_ok(), called, "{allowed:?} {address}");
         }
+    }
+
+    #[test]
+    fn a_name_that_leads_to_this_machine_is_not_followed() {
+        let cases = [
+            (&["cloud.example"][..], "cloud.example", "203.0.113.7", true),
+            (&["cloud.example"], "cloud.example", "10.0.0.7", true),
+            (&["cloud.example"], "cloud.example", "127.0.0.1", false),
+            (&["cloud.example"], "cloud.example", "::ffff:169.254.169.254", false),
+            (&["cloud.example"], "cloud.example", "fd00:ec2::254", false),
+            (&["cloud.example"], "cloud.example", "100.100.100.200", false),
+            (&["cloud.example", "127.0.0.1:80"], "cloud.example", "127.0.0.1", true),
+            (&["localhost:80"], "localhost", "::1", true),
+            (&["*.localhost"], "a.localhost", "127.0.0.1", false),
+        ];
+        for (allowed, name, address, reached) in cases {
+            let allowed: Vec<Name> = allowed.iter().map(|&host| host.into()).collect();
+            let address: IpAddr = address.parse().expect("an address");
+            assert_eq!(
+                AllowedHosts::new(&allowed).reaches(name, address),
+                reached,
+                "{allowed:?} {name} {address}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_name_resolves_to_is_looked_at_before_a_connection_is_made() {
+        let resolve = async |allowed: &str| {
+            let resolver = Resolver(Arc::new(AllowedHosts::new(&[allowed.into()])));
+            let found = dns::Resolve::resolve(&resolver, "localhost".parse().expect("a name")).await;
+            found.map(Iterator::count).map_err(|error| error.to_string())
+        };
+        assert!(resolve("localhost").await.is_ok_and(|count| count > 0));
+        let refused = resolve("cloud.example").await.expect_err("it is this machine");
+        assert!(refused.contains("allowedHosts"), "{refused}");
     }
 }
