@@ -50,6 +50,7 @@ fn commands_tell_what_is_there_and_change_nothing_but_what_they_say() -> Result<
     let process = stage.ballast("one")?;
     stage.settles("web", 3, 2, &process)?;
     status_shows_who_leads(&stage)?;
+    get_prints_what_kubectl_prints(&stage)?;
     a_pause_holds_and_is_lifted(&stage)?;
     stage.settles("web", 0, 0, &process)
 }
@@ -62,6 +63,10 @@ fn plans_before_anybody_runs(stage: &Stage) -> Result<()> {
     let said = stage.says("ballast", &["plan"])?;
     ensure!(said.code == 2 && said.out.contains("create   workers-1"), "{}{}", said.out, said.err);
     ensure!(said.err.contains("what Ballast remembers is not known"), "{}", said.err);
+    // Nobody has written a status: what it would say is reckoned too.
+    let got = stage.json(&["get", "vmpools", "workers"])?;
+    let status = &got["items"][0]["status"];
+    ensure!(status["current"] == 0 && status["desired"] == 2, "{got:#}");
     let plan = stage.json(&["plan"])?;
     ensure!(plan["actions"].as_array().is_some_and(|actions| actions.len() == 2), "{plan:#}");
     let written: Vec<_> =
@@ -74,6 +79,27 @@ fn plans_before_anybody_runs(stage: &Stage) -> Result<()> {
         stage.cluster.kubectl(&["delete", "clusterrolebinding", "reader"])?.success,
         "cannot unbind the role"
     );
+    Ok(())
+}
+
+/// Where a process leads and has written all of it, both tell the same.
+fn get_prints_what_kubectl_prints(stage: &Stage) -> Result<()> {
+    // The age grows from one call to the next.
+    let words = |text: &str| -> Vec<Vec<String>> {
+        let row = |line: &str| -> Vec<String> { line.split_whitespace().map(str::to_owned).collect() };
+        text.lines().map(row).map(|mut row| (row.pop(), row).1).collect()
+    };
+    for args in [&["get", "vmpools", "-o", "wide"][..], &["get", "clusterpolicies"]] {
+        stage.cluster.wait("both tables to be the same", |cluster| {
+            let (theirs, ours) = (cluster.kubectl(args)?, stage.says("admin", args)?);
+            ensure!(words(&theirs.text) == words(&ours.out), "{}\n{}{}", theirs.text, ours.out, ours.err);
+            Ok(words(&ours.out).len() == 2)
+        })?;
+    }
+    let names = stage.says("admin", &["get", "-o", "name"])?.out;
+    ensure!(names == stage.cluster.get(&["ballast", "-o", "name"])?.trim_end().to_owned() + "\n", "{names}");
+    let none = stage.says("admin", &["get", "vmp", "nowhere"])?;
+    ensure!(none.code == 1 && none.err.contains("there is no VmPool `nowhere`"), "{}", none.err);
     Ok(())
 }
 

@@ -182,6 +182,11 @@ impl Engine {
         self.store.policy()
     }
 
+    /// The name of the ClusterPolicy, where there is one.
+    pub fn policy_name(&self) -> Option<&Name> {
+        self.store.policy_name()
+    }
+
     /// The pools as they are known.
     pub fn pools(&self) -> Vec<VmPool> {
         self.store.pools()

@@ -10,6 +10,8 @@ mod demo;
 mod diff;
 #[cfg(feature = "live")]
 mod doctor;
+#[cfg(feature = "live")]
+mod get;
 mod import;
 mod input;
 mod load;
@@ -75,6 +77,8 @@ enum Command {
     Diff(diff::Args),
     Status(status::Args),
     #[cfg(feature = "live")]
+    Get(get::Args),
+    #[cfg(feature = "live")]
     Top(top::Args),
     #[cfg(feature = "live")]
     Doctor(doctor::Args),
@@ -108,6 +112,8 @@ impl Command {
             Self::Plan(args) => plan::run(&args, screen),
             Self::Diff(args) => diff::run(&args, screen),
             Self::Status(args) => status::run(&args, screen),
+            #[cfg(feature = "live")]
+            Self::Get(args) => get::run(&args, screen),
             #[cfg(feature = "live")]
             Self::Top(args) => top::run(&args, screen),
             #[cfg(feature = "live")]

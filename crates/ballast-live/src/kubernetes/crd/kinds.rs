@@ -6,6 +6,8 @@ use ballast_core::policy::{
     ClusterPolicySpec, ElasticJobPolicySpec, MetricScalerSpec, RayScalerSpec, SparkPoolSpec, VmPoolSpec,
 };
 
+use super::Column;
+
 /// A kind of ours as Kubernetes knows it.
 pub struct Kind {
     /// Its name.
@@ -20,25 +22,25 @@ pub struct Kind {
     pub(super) rules: &'static [(&'static str, &'static str)],
     /// The only name that one may have, where there is only one.
     pub(super) only: Option<&'static str>,
-    /// Columns of `kubectl get`: name, type, path.
-    pub(super) columns: &'static [(&'static str, &'static str, &'static str)],
+    /// Columns of `kubectl get` that are its own.
+    pub(super) columns: &'static [Column],
 }
 
-const READY: (&str, &str, &str) = ("Ready", "string", ".status.conditions[?(@.type==\"Ready\")].status");
-const MODE: (&str, &str, &str) = ("Mode", "string", ".status.mode");
-const CURRENT: (&str, &str, &str) = ("Current", "integer", ".status.current");
-const DESIRED: (&str, &str, &str) = ("Desired", "integer", ".status.desired");
-const LIMITED: (&str, &str, &str) = ("Limited by", "string", ".status.limitedBy");
+const READY: Column = Column::condition("Ready", "status");
+const MODE: Column = Column::text("Mode", "status.mode");
+const CURRENT: Column = Column::number("Current", "status.current");
+const DESIRED: Column = Column::number("Desired", "status.desired");
+const LIMITED: Column = Column::text("Limited by", "status.limitedBy");
 
 /// Of every kind, the last column…
-pub(super) const AGE: (&str, &str, &str) = ("Age", "date", ".metadata.creationTimestamp");
+pub(super) const AGE: Column = Column::date("Age", "metadata.creationTimestamp");
 /// …and those before it that are shown by `-o wide` alone.
-pub(super) const WIDE: &[(&str, &str, &str)] = &[
-    ("Pending", "integer", ".status.pending"),
-    ("Cost/h", "string", ".status.costPerHour"),
-    ("Paused", "string", ".status.conditions[?(@.type==\"Paused\")].status"),
-    ("Degraded", "string", ".status.conditions[?(@.type==\"Degraded\")].reason"),
-    ("Last action", "string", ".status.lastAction.kind"),
+pub(super) const WIDE: &[Column] = &[
+    Column::number("Pending", "status.pending"),
+    Column::text("Cost/h", "status.costPerHour"),
+    Column::condition("Paused", "status"),
+    Column::condition("Degraded", "reason"),
+    Column::text("Last action", "status.lastAction.kind"),
 ];
 
 /// Every kind.
@@ -58,10 +60,10 @@ pub const KINDS: &[Kind] = &[
         only: Some(ClusterPolicySpec::NAME),
         // Its own mode is what holds; in `Observe` nothing is written that could tell it.
         columns: &[
-            ("Mode", "string", ".spec.mode"),
+            Column::text("Mode", "spec.mode"),
             CURRENT,
             DESIRED,
-            ("Plan", "string", ".status.plan.state"),
+            Column::text("Plan", "status.plan.state"),
             LIMITED,
             READY,
         ],
@@ -79,8 +81,8 @@ pub const KINDS: &[Kind] = &[
             MODE,
             CURRENT,
             DESIRED,
-            ("Min", "integer", ".spec.min"),
-            ("Max", "integer", ".spec.max"),
+            Column::number("Min", "spec.min"),
+            Column::number("Max", "spec.max"),
             LIMITED,
             READY,
         ],
@@ -112,8 +114,8 @@ pub const KINDS: &[Kind] = &[
             MODE,
             CURRENT,
             DESIRED,
-            ("Min", "integer", ".spec.minReplicas"),
-            ("Max", "integer", ".spec.maxReplicas"),
+            Column::number("Min", "spec.minReplicas"),
+            Column::number("Max", "spec.maxReplicas"),
             LIMITED,
             READY,
         ],

@@ -1,8 +1,10 @@
 //! The custom resources, made from the very types that documents are read into: nothing of a document is written down twice.
 
+mod column;
 mod kinds;
 mod structural;
 
+pub use column::Column;
 pub use kinds::{KINDS, Kind};
 
 use kinds::{AGE, WIDE};
@@ -62,7 +64,7 @@ impl Kind {
                     "served": true,
                     "storage": true,
                     "subresources": {"status": {}},
-                    "additionalPrinterColumns": self.columns(),
+                    "additionalPrinterColumns": self.printed(),
                     "schema": {"openAPIV3Schema": self.object(spec)},
                 }],
             },
@@ -95,11 +97,21 @@ impl Kind {
         object
     }
 
-    fn columns(&self) -> Vec<Value> {
-        let (wide, age) = (WIDE.iter().map(|column| (column, 1)), [(&AGE, 0)]);
-        let columns = self.columns.iter().map(|column| (column, 0)).chain(wide).chain(age);
-        let told = columns.map(|((name, kind, path), priority)| {
-            json!({"name": name, "type": kind, "jsonPath": path, "priority": priority})
+    /// What a table of its objects shows beside their names, in order; all of it where it is wide.
+    pub fn columns(&self, is_wide: bool) -> impl Iterator<Item = &'static Column> {
+        let wide = if is_wide { WIDE } else { &[] };
+        self.columns.iter().chain(wide).chain([&AGE])
+    }
+
+    fn printed(&self) -> Vec<Value> {
+        let is_wide = |column: &Column| WIDE.iter().any(|wide| wide.name == column.name);
+        let told = self.columns(true).map(|column| {
+            json!({
+                "name": column.name,
+                "type": column.holds,
+                "jsonPath": column.json_path(),
+                "priority": u8::from(is_wide(column)),
+            })
         });
         told.collect()
     }
