@@ -150,7 +150,7 @@ fn told(mut shelves: Vec<Shelf>, engine: &mut Engine, now: Time) -> Vec<Shelf> {
         if let Some(object) = objects.find(is_it) {
             let generation = object["metadata"]["generation"].as_i64().unwrap_or(0);
             let stands = DocumentStatus::read(object["status"].take());
-            object["status"] = json!(stands.merge(&said, generation, now));
+            object["status"] = json!(stands.merge(&said, generation, None, now));
         }
     }
     shelves
