@@ -5,7 +5,9 @@ use std::fmt::Write;
 
 use ballast_core::foreign::plain;
 use ballast_core::memory::Memory;
-use ballast_core::plan::{Action, ActionKind, Plan, Report, Step, Subject, TargetKind, Waiting, Words};
+use ballast_core::plan::{
+    Action, ActionKind, Infeasible, Plan, Report, Step, Subject, TargetKind, Waiting, Words,
+};
 use ballast_core::units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -160,10 +162,18 @@ fn closing(plan: &Plan) -> String {
         parts.push("Nothing to change".to_owned());
     }
     let waiting: u32 = plan.report.waiting.iter().map(Waiting::pods).sum();
-    let unserved: u32 = plan.report.infeasible.iter().map(|left| left.subject.pods()).sum();
-    let others = [(waiting, "waiting"), (unserved, "that cannot be served")];
-    let pods = |(count, what): &(u32, &str)| format!("{} {what}", figures::plural(*count, "pod"));
-    parts.extend(others.iter().filter(|part| part.0 > 0).map(pods));
+    // Of a request nobody has made the pods yet: it counts as one.
+    let is_request = |left: &&Infeasible| matches!(left.subject, Subject::Workload { .. });
+    let (requests, pods): (Vec<&Infeasible>, Vec<&Infeasible>) =
+        plan.report.infeasible.iter().partition(is_request);
+    let unserved: u32 = pods.iter().map(|left| left.subject.pods()).sum();
+    let others = [
+        (waiting, "pod", "waiting"),
+        (unserved, "pod", "that cannot be served"),
+        (requests.len() as u32, "request", "that cannot be served"),
+    ];
+    let told = |(count, one, what): &(u32, &str, &str)| format!("{} {what}", figures::plural(*count, one));
+    parts.extend(others.iter().filter(|part| part.0 > 0).map(told));
     if !plan.report.holds.is_empty() {
         parts.push(format!("{} held", plan.report.holds.len()));
     }
