@@ -64,10 +64,10 @@ fn values_that_are_not_in_the_schema_are_refused_with_their_place() -> Result<()
 }
 
 #[test]
-fn its_kinds_are_those_of_deploy_crds_and_stay_where_that_is_asked_for() -> Result<()> {
+fn its_kinds_are_those_of_deploy_crds_and_stay_unless_they_are_to_go() -> Result<()> {
     let helm = Helm::new()?;
     let shown = |args: &[&str]| helm.template(&[&["--show-only", "templates/crds.yaml"], args].concat());
-    let mut rendered = documents(&shown(&[])?)?;
+    let mut rendered = documents(&shown(&["--set", "crds.keep=false"])?)?;
     rendered.sort_by_key(name);
     let mut kept = Vec::new();
     for entry in std::fs::read_dir(clone("deploy/crds")).context("cannot list deploy/crds")? {
@@ -75,7 +75,7 @@ fn its_kinds_are_those_of_deploy_crds_and_stay_where_that_is_asked_for() -> Resu
     }
     kept.sort_by_key(name);
     ensure!(!kept.is_empty() && rendered == kept, "the kinds of the chart are not those of deploy/crds");
-    for kind in documents(&shown(&["--set", "crds.keep=true"])?)? {
+    for kind in documents(&shown(&[])?)? {
         let policy = &kind["metadata"]["annotations"]["helm.sh/resource-policy"];
         ensure!(policy == "keep", "{}: {policy}", name(&kind));
     }

@@ -9,6 +9,7 @@ use ballast_e2e::cluster::{Cluster, Daemon, Kwok};
 use serde_json::json;
 
 use crate::admission::{add_nodes, is_there};
+use crate::clone;
 use crate::dump::{Dump, differences, dump};
 use crate::helm::Helm;
 use crate::image::Unpacked;
@@ -44,6 +45,12 @@ fn it_leaves_the_cluster_as_it_was_found_also_from_the_middle_of_a_drain() -> Re
         .with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))?;
     helm.on(&cluster, &["uninstall", "ballast", "--wait"])?;
     drop(ballast);
+    // The kinds stay with what people wrote, until they are told to go.
+    let told = cluster.kubectl(&["get", "clusterpolicy", "cluster"])?;
+    ensure!(told.success, "{}", told.error);
+    let kinds = clone("deploy/crds");
+    let told = cluster.kubectl(&["delete", "-f", &kinds.to_string_lossy()])?;
+    ensure!(told.success, "{}", told.error);
     let told = cluster.kubectl(&["delete", "deployment", "web", "--cascade=foreground", "--wait=false"])?;
     ensure!(told.success, "{}", told.error);
     cluster
