@@ -20,16 +20,7 @@ struct Pure {
 const PURE: &[Pure] = &[
     Pure {
         name: "ballast-core",
-        may_use: &[
-            "croner",
-            "indexmap",
-            "jiff",
-            "rustc-hash",
-            "serde",
-            "serde-saphyr",
-            "serde_json",
-            "thiserror",
-        ],
+        may_use: &["indexmap", "jiff", "rustc-hash", "serde", "serde-saphyr", "serde_json", "thiserror"],
         may_offer: &["schemars"],
     },
     Pure {

@@ -42,13 +42,7 @@ impl World {
         let daemons = builder.daemons(spec, &mut names, &mut models);
         let Builder { mut classes, workloads, .. } = builder;
         let budgets: Vec<BudgetState> = spec.budgets.iter().map(BudgetState::new).collect();
-        for class in &mut classes {
-            let covers = |budget: &BudgetState| {
-                budget.namespace == class.namespace && budget.selector.matches(&class.labels)
-            };
-            class.budgets =
-                (0..).zip(&budgets).filter(|(_, budget)| covers(budget)).map(|(at, _)| at).collect();
-        }
+        classes.iter_mut().for_each(|class| class.budgets = budgets_of(class, &budgets));
         let mut kinds = Vec::new();
         let assumed = Price::assumed(spec.pools.iter().map(ScenarioPool::price));
         let pools: Vec<Pool> = (0..)
@@ -220,6 +214,13 @@ fn kinds_of(
 
 fn zones_of(zones: &[Name]) -> Vec<Name> {
     if zones.is_empty() { vec![Name::default()] } else { zones.to_vec() }
+}
+
+/// The budgets that protect the pods of a class, by their numbers.
+fn budgets_of(class: &Class, budgets: &[BudgetState]) -> Vec<u32> {
+    let covers =
+        |budget: &BudgetState| budget.namespace == class.namespace && budget.selector.matches(&class.labels);
+    (0..).zip(budgets).filter(|(_, budget)| covers(budget)).map(|(at, _)| at).collect()
 }
 
 /// What the classes cannot know of themselves: the kinds they fit, and who keeps away from them.

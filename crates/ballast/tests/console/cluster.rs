@@ -198,15 +198,20 @@ pub(crate) fn busy() -> View {
     let reason = HoldReason::RemovalBudget { limit: Limit::ClusterRemovalBudget };
     let until = Some(now() + Span::from_secs(340));
     view.holds.push(Hold { subject: Subject::Pool { name: "cpu".into() }, reason, until });
-    view.sources = vec![
+    view.sources = sources();
+    view
+}
+
+/// One source that is well and one that is not.
+fn sources() -> Vec<SourceView> {
+    vec![
         SourceView { name: "Kubernetes Pod".to_owned(), age: Some(Span::from_millis(400)), trouble: None },
         SourceView {
             name: "Instances of a100-spot".to_owned(),
             age: Some(Span::from_secs(75)),
             trouble: Some("failed (too many requests)".to_owned()),
         },
-    ];
-    view
+    ]
 }
 
 fn verdict(pool: &str, reason: SkipReason) -> PoolVerdict {
