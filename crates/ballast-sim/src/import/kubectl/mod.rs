@@ -2,20 +2,20 @@
 //!
 //! What a dump does not say, or a scenario cannot hold, is never guessed in silence: it is told in notes.
 
+mod workloads;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
-
-use ballast_core::kube::{DaemonSet, Labels, Name, Node, Phase, Pod, PodDisruptionBudget, PodSpec, Requests};
+use ballast_core::kube::{DaemonSet, Labels, Name, Node, Pod, PodDisruptionBudget, PodSpec, Requests};
 use ballast_core::observation::Object;
 use ballast_core::policy::NodeTemplate;
 use ballast_core::snapshot::{GPU_MODEL_LABELS, HOSTNAME_LABEL, POOL_LABEL, TYPE_LABEL, ZONE_LABEL};
-use ballast_core::units::{Money, Quantity, Span};
+use ballast_core::units::{Money, Quantity};
 
+use self::workloads::workloads_of;
 use super::openb::empty_spec;
 use crate::scenario::{
-    Arrivals, Budget, Cloud, Controller, Daemon, Distribution, NodeGroup, Owner, Scenario, ScenarioError,
-    ScenarioPool, Workload,
+    Budget, Cloud, Controller, Daemon, NodeGroup, Scenario, ScenarioError, ScenarioPool, ScenarioSpec,
 };
 
 /// A scenario that was made of a cluster, and what it does not show of it.
@@ -27,63 +27,16 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
-/// Labels that a controller gives to each pod apart, so that alike pods differ by them.
-const LABELS_OF_ONE_POD: [&str; 3] = [
-    "statefulset.kubernetes.io/pod-name",
-    "apps.kubernetes.io/pod-index",
-    "batch.kubernetes.io/job-completion-index",
-];
-
 /// Turns the objects of a cluster into a scenario of one day.
 ///
 /// Pods run on without end: a dump does not say when they will. Nodes of a pool whose document is among the objects become
 /// machines of that pool; all others are nodes that nobody manages. Without a pool nobody decides.
 pub fn kubectl(name: Name, objects: &[Object]) -> Result<Imported, ScenarioError> {
-    let mut spec = empty_spec();
-    let mut pools: Vec<ScenarioPool> = Vec::new();
-    let (mut nodes, mut pods): (Vec<&Node>, Vec<&Pod>) = (Vec::new(), Vec::new());
-    let mut unread: BTreeMap<&str, u32> = BTreeMap::new();
-    for object in objects {
-        match object {
-            Object::Node(node) => nodes.push(node),
-            Object::Pod(pod) if !pod.status.phase.is_terminal() => pods.push(pod),
-            Object::Pod(_) => {}
-            Object::PodDisruptionBudget(budget) => spec.budgets.extend(budget_of(budget)),
-            Object::DaemonSet(daemon) => spec.daemons.push(daemon_of(daemon)),
-            Object::ClusterPolicy(policy) => spec.policy = policy.spec.clone(),
-            Object::VmPool(pool) => pools.push(ScenarioPool {
-                name: pool.name.clone(),
-                spec: pool.spec.clone(),
-                running: 0,
-                stopped: 0,
-                cloud: Cloud::default(),
-            }),
-            other => *unread.entry(other.kind().name()).or_default() += 1,
-        }
-    }
+    let Dump { mut spec, mut pools, nodes, pods, mut notes } = Dump::of(objects);
     spec.story = format!("{} nodes and {} pods of a real cluster, for a day", nodes.len(), pods.len());
-    nodes.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
-    let mut places: BTreeMap<&Name, Name> = BTreeMap::new();
-    for node in nodes {
-        let name = &node.metadata.name;
-        match pools.iter_mut().find(|pool| claims(pool, node)) {
-            Some(pool) if node.is_ready() => {
-                places.insert(name, format!("{}-{}", pool.name, pool.running).into());
-                pool.running += 1;
-            }
-            Some(pool) => pool.stopped += 1,
-            None => {
-                places.insert(name, name.clone());
-                spec.nodes.push(group_of(node));
-            }
-        }
-    }
+    let places = placed(nodes, &mut pools, &mut spec.nodes);
     if pools.is_empty() {
         spec.controller = Controller::None;
-    }
-    let mut notes: Vec<String> =
-        unread.iter().map(|(kind, count)| format!("no part in a scenario: {count} {kind}")).collect();
-    if pools.is_empty() {
         notes.push(
             "there is no VmPool among the documents, so nothing is started or stopped: add one".to_owned(),
         );
@@ -102,17 +55,80 @@ pub fn kubectl(name: Name, objects: &[Object]) -> Result<Imported, ScenarioError
     let added = daemons_of(&pods, &spec.daemons, &own_nodes, &mut notes);
     spec.daemons.extend(added);
     spec.pools = pools;
-    spec.workloads = workloads_of(&pods, &places);
+    spec.workloads = workloads_of(&pods, &places, &mut notes);
+    notes.extend(without_idle_budgets(&mut spec));
+    Ok(Imported { scenario: Scenario::new(name, spec)?, notes })
+}
+
+/// What a dump holds, kind by kind.
+struct Dump<'o> {
+    spec: ScenarioSpec,
+    pools: Vec<ScenarioPool>,
+    nodes: Vec<&'o Node>,
+    pods: Vec<&'o Pod>,
+    notes: Vec<String>,
+}
+
+impl<'o> Dump<'o> {
+    fn of(objects: &'o [Object]) -> Self {
+        let mut spec = empty_spec();
+        let (mut pools, mut nodes, mut pods) = (Vec::new(), Vec::new(), Vec::new());
+        let mut unread: BTreeMap<&str, u32> = BTreeMap::new();
+        for object in objects {
+            match object {
+                Object::Node(node) => nodes.push(node),
+                Object::Pod(pod) if !pod.status.phase.is_terminal() => pods.push(pod),
+                Object::Pod(_) => {}
+                Object::PodDisruptionBudget(budget) => spec.budgets.extend(budget_of(budget)),
+                Object::DaemonSet(daemon) => spec.daemons.push(daemon_of(daemon)),
+                Object::ClusterPolicy(policy) => spec.policy = policy.spec.clone(),
+                Object::VmPool(pool) => pools.push(ScenarioPool {
+                    name: pool.name.clone(),
+                    spec: pool.spec.clone(),
+                    running: 0,
+                    stopped: 0,
+                    cloud: Cloud::default(),
+                }),
+                other => *unread.entry(other.kind().name()).or_default() += 1,
+            }
+        }
+        let notes = unread.iter().map(|(kind, count)| format!("no part in a scenario: {count} {kind}"));
+        Self { spec, pools, nodes, pods, notes: notes.collect() }
+    }
+}
+
+/// Puts every node where it belongs, and says what each that can hold pods is called there.
+fn placed<'o>(
+    mut nodes: Vec<&'o Node>,
+    pools: &mut [ScenarioPool],
+    alone: &mut Vec<NodeGroup>,
+) -> BTreeMap<&'o Name, Name> {
+    nodes.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+    let mut places = BTreeMap::new();
+    for node in nodes {
+        let name = &node.metadata.name;
+        match pools.iter_mut().find(|pool| claims(pool, node)) {
+            Some(pool) if node.is_ready() => {
+                places.insert(name, format!("{}-{}", pool.name, pool.running).into());
+                pool.running += 1;
+            }
+            Some(pool) => pool.stopped += 1,
+            None => {
+                places.insert(name, name.clone());
+                alone.push(group_of(node));
+            }
+        }
+    }
+    places
+}
+
+/// Takes away the budgets that protect nobody, and says how many.
+fn without_idle_budgets(spec: &mut ScenarioSpec) -> Option<String> {
     let (protecting, idle): (Vec<Budget>, Vec<Budget>) =
         std::mem::take(&mut spec.budgets).into_iter().partition(|budget| spec.protects_some(budget));
     spec.budgets = protecting;
-    if !idle.is_empty() {
-        notes.push(format!(
-            "{} disruption budgets protect no pod that is there, and are left out",
-            idle.len()
-        ));
-    }
-    Ok(Imported { scenario: Scenario::new(name, spec)?, notes })
+    (!idle.is_empty())
+        .then(|| format!("disruption budgets that protect no pod that is there are left out: {}", idle.len()))
 }
 
 fn claims(pool: &ScenarioPool, node: &Node) -> bool {
@@ -220,89 +236,13 @@ fn daemons_of(
     found.into_values().collect()
 }
 
-/// Pods of one controller and one spec are one workload; daemons and pods of the kubelet come with their nodes.
-///
-/// What is on a node begins there, by the name that the node has in the scenario.
-fn workloads_of(pods: &[&Pod], places: &BTreeMap<&Name, Name>) -> Vec<Workload> {
-    // What runs stands before what waits: it has its place already, and the scheduler takes what comes first.
-    let mut groups: BTreeMap<(bool, Name, Name, usize), Workload> = BTreeMap::new();
-    let mut specs: FxHashMap<(&PodSpec, Labels), usize> = FxHashMap::default();
-    for pod in pods.iter().filter(|pod| !matches!(kind_of(pod), Some("DaemonSet" | "Node"))) {
-        let mut labels = (*pod.metadata.labels).clone();
-        labels.retain(|key, _| !LABELS_OF_ONE_POD.contains(&&**key));
-        let next = specs.len();
-        let number = *specs.entry((&*pod.spec, labels.clone())).or_insert(next);
-        let name = pod.metadata.controller().map_or(&pod.metadata.name, |owner| &owner.name);
-        let waits = pod.node_name.is_empty() && pod.status.phase != Phase::Running;
-        let key = (waits, pod.metadata.namespace.clone(), name.clone(), number);
-        let workload = groups.entry(key).or_insert_with_key(|key| workload_of(pod, key, labels));
-        workload.members += 1;
-        if let Some(place) = places.get(&pod.node_name) {
-            *workload.runs_on.entry(place.clone()).or_default() += 1;
-        }
-    }
-    let mut workloads: Vec<Workload> = groups.into_values().collect();
-    name_apart(&mut workloads);
-    workloads
-}
-
-/// Gives a name of its own to every workload: the first of a name keeps it, the others get a number that nobody has.
-fn name_apart(workloads: &mut [Workload]) {
-    let mut taken: BTreeSet<Name> = workloads.iter().map(|workload| workload.name.clone()).collect();
-    let mut kept = BTreeSet::new();
-    for workload in workloads {
-        if kept.insert(workload.name.clone()) {
-            continue;
-        }
-        let numbered = (2u32..).map(|number| -> Name { format!("{}-{number}", workload.name).into() });
-        let free = numbered.into_iter().find(|name| !taken.contains(name));
-        workload.name = free.unwrap_or_default();
-        taken.insert(workload.name.clone());
-    }
-}
-
-/// How long after the start those come that wait in the dump: when all that runs in it has been placed.
-const WAITING_COME: Span = Span::from_secs(1);
-
-fn workload_of(
-    pod: &Pod,
-    (waits, namespace, name, _): &(bool, Name, Name, usize),
-    labels: Labels,
-) -> Workload {
-    let starts = if pod.status.phase == Phase::Running { Span::ZERO } else { Span::from_secs(5) };
-    let at = if *waits { vec![WAITING_COME] } else { Vec::new() };
-    Workload {
-        name: name.clone(),
-        namespace: namespace.clone(),
-        owner: match kind_of(pod) {
-            None => Owner::None,
-            Some("ReplicaSet") => Owner::ReplicaSet,
-            Some("StatefulSet") => Owner::StatefulSet,
-            Some(_) => Owner::Job,
-        },
-        arrivals: Arrivals { at, ..Arrivals::default() },
-        requests: BTreeMap::new(),
-        gpu_milli: None,
-        gpu_models: Vec::new(),
-        members: 0,
-        runs_on: BTreeMap::new(),
-        gang: false,
-        sizes: Vec::new(),
-        duration: None,
-        checkpoint: None,
-        start_up: Distribution::Fixed(starts),
-        priority: pod.spec.priority.unwrap_or(0),
-        labels,
-        annotations: (*pod.metadata.annotations).clone(),
-        pod_spec: (*pod.spec).clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Owner;
     use crate::simulation::Simulation;
     use ballast_core::policy::Named;
+    use ballast_core::units::Span;
     use serde_json::json;
 
     fn objects() -> Vec<Object> {
