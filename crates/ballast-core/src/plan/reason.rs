@@ -474,11 +474,11 @@ pub enum UnsafeToRemove {
         /// When it is given back.
         until: Time,
     },
-    /// It would have to be started again too soon to save anything.
+    /// It would have to be started again too soon, or too much work would be lost, to save anything.
     DoesNotPay {
         /// What would be saved.
         saves: Money,
-        /// What stopping and starting cost.
+        /// What stopping, starting and the work that is lost cost.
         costs: Money,
     },
     /// It may go, but its pool's document lowers the mode for itself.

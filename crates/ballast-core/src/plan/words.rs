@@ -213,7 +213,7 @@ impl Words for UnsafeToRemove {
                 format!("kept for gang {gang}, of which not all fits yet; given back {}", when(*until, now))
             }
             Self::DoesNotPay { saves, costs } => {
-                format!("it would likely be needed again too soon: stopping saves {saves} and costs {costs}")
+                format!("it would not pay: stopping it saves {saves}, and costs {costs} in restarts and lost work")
             }
             Self::Mode => {
                 "could go, but the pool's own mode is below the cluster's; raise it to let it go".to_owned()

@@ -222,7 +222,8 @@ pub struct ScaleDown {
     pub bare_pods: BarePods,
     /// Whether pods with local data keep their node. Default `Block`.
     pub local_storage: LocalStorage,
-    /// A removal must save, until the node is likely needed again, more than it costs to stop and start it. Default true.
+    /// A removal must save, until the node is likely needed again, more than it costs to stop and start it and to do the work
+    /// again that its batch pods have done so far. Default true.
     pub payback: bool,
 }
 

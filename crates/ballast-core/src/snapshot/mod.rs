@@ -143,6 +143,8 @@ pub struct PodEntry {
     pub phase: Phase,
     /// When it was made.
     pub created: Time,
+    /// Since when it runs, where that is told.
+    pub started: Option<Time>,
     /// It was told to end.
     pub leaving: bool,
     /// Device of its GPU share, where it says.

@@ -340,6 +340,7 @@ fn entry_of(pod: Pod, class: u32, node: u32) -> PodEntry {
         gpu_index: pod.metadata.annotation(GPU_INDEX_ANNOTATION).and_then(|index| index.parse().ok()),
         leaving: pod.metadata.deletion_timestamp.is_some(),
         created: pod.metadata.creation_timestamp.unwrap_or(Time::ZERO),
+        started: pod.status.start_time,
         namespace: pod.metadata.namespace,
         name: pod.metadata.name,
         uid: pod.metadata.uid,

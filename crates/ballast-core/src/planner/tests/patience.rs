@@ -71,6 +71,46 @@ fn a_node_goes_when_that_pays_for_stopping_and_starting_it() {
     goes_after(&mut cluster, "n1", Span::from_mins(33), does_not_pay);
 }
 
+/// A node with one small pod that has run since some hours before noon, of an owner of some kind, beside one with room for it.
+fn nodes_with_work(owner: &str, hours: i64) -> Cluster {
+    let mut cluster = idle_nodes(2, |rules| rules.payback = true);
+    let times = &mut cluster.pools.get_mut("cpu").unwrap().times;
+    (times.boot, times.stop) = (Span::from_mins(3), Span::from_mins(2));
+    cluster.running("web-0", "n0", &[("cpu", "2500m")]);
+    let started = cluster.now - Span::from_hours(hours);
+    let pod = cluster.running("work-1", "n1", &[("cpu", "1")]);
+    pod.metadata.owner_references[0].kind = owner.into();
+    pod.status.start_time = Some(started);
+    cluster
+}
+
+#[test]
+fn moving_a_service_costs_a_moment_however_long_it_has_run() {
+    let mut cluster = nodes_with_work("ReplicaSet", 48);
+    let does_not_pay = |why| matches!(why, UnsafeToRemove::DoesNotPay { .. });
+    goes_after(&mut cluster, "n1", Span::from_mins(5) + Span::from_secs(6), does_not_pay);
+}
+
+#[test]
+fn work_that_would_begin_anew_keeps_its_node_unless_that_was_idle_for_longer() {
+    let does_not_pay = |why| matches!(why, UnsafeToRemove::DoesNotPay { .. });
+    // As old as the idleness it would have to be worth, and that grows no faster than the work.
+    let mut cluster = nodes_with_work("Job", 2);
+    checked(&mut cluster);
+    cluster.now += Span::from_hours(30);
+    assert!(kept(&checked(&mut cluster), "n1").is_some_and(does_not_pay));
+    // Work that came late is a small loss.
+    let late = cluster.now - Span::from_hours(1);
+    cluster.pods[1].status.start_time = Some(late);
+    assert_eq!(kept(&checked(&mut cluster), "n1"), None);
+    // It is lost anyway, once it was told to end.
+    let mut cluster = nodes_with_work("Job", 2);
+    checked(&mut cluster);
+    cluster.pods[1].metadata.deletion_timestamp = Some(cluster.now);
+    cluster.now += Span::from_mins(6);
+    assert_eq!(kept(&checked(&mut cluster), "n1"), None);
+}
+
 #[test]
 fn an_unready_node_goes_after_a_time_of_its_own() {
     let mut cluster = idle_nodes(6, |rules| {

@@ -286,7 +286,8 @@ impl<'a, 'b> Weighing<'a, 'b> {
         // Time is there to see whether a node is needed again; of the others it is known.
         if matches!(why, Why::Unneeded) {
             let pace = &self.paces[pool];
-            let reason = not_yet(entry, node, pace, room.price, self.now, idle_since, displaces.len());
+            let lost = lost(self.snapshot, &displaces, self.now);
+            let reason = not_yet(entry, node, pace, room.price, self.now, idle_since, lost);
             reason.map_or(Ok(()), Err)?;
         }
         // Nothing will be done, so that no budget is spent that others could use.
@@ -474,7 +475,7 @@ fn not_yet(
     price: Money,
     now: Time,
     since: Time,
-    displaced: usize,
+    lost: Span,
 ) -> Option<UnsafeToRemove> {
     let rules = &pool.spec.scale_down;
     if let Some(until) = pace.last_added.map(|at| at + rules.cool_down).filter(|&until| now < until) {
@@ -489,30 +490,44 @@ fn not_yet(
     if now < since + patience {
         return Some(UnsafeToRemove::TooSoon { at: since + patience });
     }
-    if rules.payback { does_not_pay(pool, price, now.since(since), boot, displaced) } else { None }
+    if rules.payback { does_not_pay(pool, price, now.since(since), boot, lost) } else { None }
 }
 
 /// A node that has been idle for some time will, for want of better knowledge, stay so for as long again. What that saves
-/// must be worth stopping it, starting it again, and starting what it displaces elsewhere.
+/// must be worth stopping it, starting it again, and what is lost of the work that it displaces.
 fn does_not_pay(
     pool: &PoolEntry,
     price: Money,
     idle: Span,
     boot: Span,
-    displaced: usize,
+    lost: Span,
 ) -> Option<UnsafeToRemove> {
     let per_hour = price.as_f64() - pool.spec.price.stopped_per_hour.as_f64();
     let saves = per_hour * idle.as_hours_f64();
-    let again = price.as_f64() * (boot.as_hours_f64() + pool.spec.times.stop.as_hours_f64());
-    let moved = price.as_f64() * displaced as f64 * MOVE.as_hours_f64() / 10.0;
-    let costs = again + moved;
+    let again = boot.as_hours_f64() + pool.spec.times.stop.as_hours_f64();
+    let costs = price.as_f64() * (again + lost.as_hours_f64());
     let amount = |value: f64| Money::from_f64(value.max(0.0)).unwrap_or_default();
     (price > Money::ZERO && saves < costs)
         .then(|| UnsafeToRemove::DoesNotPay { saves: amount(saves), costs: amount(costs) })
 }
 
-/// What a displaced pod loses, usually: the time to be placed and to start again.
-const MOVE: Span = Span::from_mins(1);
+/// The time that displaced pods lose together: each is away for a moment, and work that has an end begins anew. It counts at
+/// the price of the whole node, however little of it a pod takes: somebody waits for the work.
+fn lost(snapshot: &Snapshot, displaces: &[u32], now: Time) -> Span {
+    let of_one = |&number: &u32| {
+        let pod = snapshot.pod(number);
+        // What leaves by itself loses nothing by a removal; a service has nothing to begin anew.
+        let begins_anew = snapshot.class(pod.class).traits.finite && !pod.leaving;
+        let started = pod.started.filter(|_| begins_anew);
+        MOVE + started.map_or(Span::ZERO, |started| now.since(started))
+    };
+    displaces.iter().map(of_one).fold(Span::ZERO, |all, one| all + one)
+}
+
+/// What a displaced pod is away: a container whose image is at hand is placed and started within a few seconds. A hundred small
+/// pods keep their node for ten minutes longer by that; at a whole minute each it would be two hours, and nodes full of small
+/// services would never be emptied.
+const MOVE: Span = Span::from_secs(6);
 
 impl Budgets {
     fn new(snapshot: &Snapshot, memory: &Memory, rooms: &Rooms, now: Time) -> Self {
