@@ -9,7 +9,7 @@ use ballast_core::procedure::Request;
 use super::documents::identity;
 use super::growth::{is_starting, kind_launched, kinds_launched};
 use super::layout::Layout;
-use super::{Oracle, Promised};
+use super::{Forming, Oracle, Promised};
 use crate::world::{Life, Power, World};
 
 impl Oracle {
@@ -74,9 +74,10 @@ impl Oracle {
             };
             if !gang.is_empty() {
                 let deadline = self.pools[world.kinds[kind as usize].pool as usize].spec.times.gang_deadline;
-                let since = self.gangs_since.entry(gang.clone()).or_insert(world.now);
-                if world.now.since(*since) >= deadline {
-                    *since = world.now;
+                let forming = self.gangs_since.entry(gang.clone());
+                let forming = forming.or_insert(Forming { since: world.now, renewed: false });
+                if world.now.since(forming.since) >= deadline && !forming.renewed {
+                    *forming = Forming { since: world.now, renewed: true };
                 }
             }
             let promised = Promised { gang, kind, identity: identity.clone(), since: world.now, came: false };
@@ -92,7 +93,7 @@ impl Oracle {
     /// What was launched for a gang that still forms is not idle.
     pub(super) fn check_hold(&mut self, world: &World, pool: u32, name: &Name) {
         let Some(gang) = self.promised.get(name).map(|promised| promised.gang.clone()) else { return };
-        let Some(&since) = self.gangs_since.get(&gang) else { return };
+        let Some(&Forming { since, .. }) = self.gangs_since.get(&gang) else { return };
         let deadline = self.pools[pool as usize].spec.times.gang_deadline;
         let forms = !waiting_members(world, &gang).is_empty() && world.now.since(since) < deadline;
         self.judge(world, "I-16", !forms, || format!("`{name}` is removed while gang {gang} forms"));

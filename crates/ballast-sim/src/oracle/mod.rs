@@ -62,9 +62,16 @@ pub(crate) struct Oracle {
     launched: BTreeMap<u32, i64>,
     /// Machines that plans launched, by name, and since when each gang has some.
     promised: BTreeMap<Name, Promised>,
-    gangs_since: BTreeMap<Name, Time>,
+    gangs_since: BTreeMap<Name, Forming>,
     /// How many pods waited lately, the oldest first.
     recent: VecDeque<(Time, i64)>,
+}
+
+/// Since when a gang forms for which something was launched, and whether that began anew at its deadline, as it may once.
+#[derive(Clone, Copy, Debug)]
+struct Forming {
+    since: Time,
+    renewed: bool,
 }
 
 /// A machine that a plan launched.

@@ -98,6 +98,30 @@ fn a_gang_that_can_be_completed_after_all_keeps_what_came_for_it() {
 }
 
 #[test]
+fn a_gang_that_is_still_not_whole_at_its_second_deadline_gives_back_what_came() {
+    let (mut cluster, nodes, deadline) = a_gang_that_lacks_its_third();
+    // The cloud takes every order and never delivers.
+    for _ in 0..2 {
+        cluster.now += deadline;
+        let plan = checked(&mut cluster);
+        assert_eq!(kinds(&plan).len(), 1, "{:?}", plan.actions);
+        assert_eq!(plan.actions[0].kind, ActionKind::CreateInstance);
+    }
+    // With nothing on order any more, and while the cloud says that it has none, they go.
+    cluster.now += Span::from_secs(1);
+    no_machine(&mut cluster);
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::StopInstance, nodes[1].clone())]);
+    assert_eq!(plan.actions[0].reason.code, ActionCode::GangGivenUp);
+    // Once all of them are gone, the gang may have another try.
+    cluster.nodes.clear();
+    cluster.instances.clear();
+    cluster.memory.ledger.back_off.clear();
+    assert_eq!(made(&checked(&mut cluster), "cpu"), 3);
+    assert!(!cluster.memory.history.gangs["default/train"].renewed);
+}
+
+#[test]
 fn no_plan_gives_up_a_gang_that_it_launches_for() {
     let (mut cluster, nodes, deadline) = a_gang_that_lacks_its_third();
     cluster.pools.get_mut("cpu").expect("it is there").scale_down.wait_for_completion = true;

@@ -1,7 +1,8 @@
 //! Holds: what was launched for a gang is kept for it until all of it fits, and given back at its deadline.
 //!
 //! A gang is granted all of its nodes or none, but a cloud may give seven of eight. The seven are not idle while the eighth
-//! is sought; without an end to that they would cost for nothing.
+//! is sought; without an end to that they would cost for nothing. What can be launched for once more at the deadline is kept once
+//! more, and then never again until the gang has begun or all of it was given back.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ impl Hold<'_> {
 /// Nodes that are kept for gangs, by the name of their machine; one that was launched for several, for the last.
 pub(super) fn holds(gangs: &BTreeMap<Name, GangHold>) -> BTreeMap<&Name, Hold<'_>> {
     let mut holds: BTreeMap<&Name, Hold<'_>> = BTreeMap::new();
-    for (gang, GangHold { since, nodes }) in gangs {
+    for (gang, GangHold { since, nodes, .. }) in gangs {
         for node in nodes {
             let hold = holds.entry(node).or_insert(Hold { gang, since: *since });
             if hold.since < *since {
@@ -57,12 +58,14 @@ pub(crate) fn holds_with(
         wishes.waiting_gangs.contains(gang) && !hold.nodes.is_empty()
     });
     for action in launches.iter().filter(|action| !action.gang.is_empty()) {
-        let new = || GangHold { since: now, nodes: Default::default() };
+        let new = || GangHold { since: now, renewed: false, nodes: Default::default() };
         let hold = gangs.entry(action.gang.clone()).or_insert_with(new);
         let pool = snapshot.pool_named(&action.target.pool);
-        if pool.is_some_and(|pool| now.since(hold.since) >= pool.spec.times.gang_deadline) {
-            // It was given up, and can be completed after all: what is still there is kept for it once more.
-            hold.since = now;
+        let is_over = pool.is_some_and(|pool| now.since(hold.since) >= pool.spec.times.gang_deadline);
+        if is_over && !hold.renewed {
+            // It was given up, and can be completed after all: what is still there is kept for it once more. Not for ever: a cloud
+            // that promises the last machine again and again would let all the others run for nothing.
+            (hold.since, hold.renewed) = (now, true);
         }
         hold.nodes.insert(action.target.name.clone());
     }
