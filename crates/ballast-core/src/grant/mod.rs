@@ -14,6 +14,7 @@ mod new_bin;
 mod parts;
 mod relations;
 mod room;
+mod term_index;
 
 pub(crate) use bins::{Bins, Mark, Scratch, Trial};
 pub(crate) use grow::{Grown, Refusals, Weighed, grow, pool_misfit};

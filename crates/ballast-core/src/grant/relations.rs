@@ -4,11 +4,12 @@
 //! these domains? What is counted is what the kube-scheduler counts: all pods for affinity and distance, those that are
 //! not leaving for spread, and for spread only on nodes that the pod's own selector and affinity allow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::domains::{Counts, Field};
+use super::term_index::TermIndex;
 use crate::kube::Name;
 use crate::plan::Misfit;
 use crate::snapshot::{Class, NodeEntry, PodTerm, Profile, Snapshot, SpreadTerm};
@@ -18,6 +19,7 @@ use crate::snapshot::{Class, NodeEntry, PodTerm, Profile, Snapshot, SpreadTerm};
 pub(crate) struct Terms {
     states: Vec<TermState>,
     numbers: FxHashMap<TermKey, usize>,
+    index: TermIndex,
     fields: Vec<Field>,
 }
 
@@ -83,9 +85,10 @@ impl Terms {
         if snapshot.related.is_empty() {
             return terms;
         }
+        let distances = Distances::new(snapshot);
         let mut known = FxHashSet::default();
         for class in classes.filter(|class| known.insert(std::ptr::from_ref(*class))) {
-            terms.register(snapshot, class);
+            terms.register(class, &distances);
         }
         if !terms.is_empty() {
             terms.find_domains(snapshot);
@@ -108,13 +111,18 @@ impl Terms {
             let SpreadTerm { ref pods, max_skew, min_domains } = *spread;
             Some(Spread { term: self.number(pods, Some(class.constraint))?, max_skew, min_domains })
         };
-        let means = |at: &usize| self.states[*at].key.pods.matches(&class.key);
         Ties {
             near: class.relations.near.iter().filter_map(plain).collect(),
             away: class.relations.away.iter().filter_map(plain).collect(),
             spread: class.relations.spread.iter().filter_map(spread).collect(),
-            meant_by: (0..self.states.len()).filter(means).collect(),
+            meant_by: self.meaning(class).collect(),
         }
+    }
+
+    /// Numbers of the terms that mean pods of a class.
+    fn meaning(&self, class: &Class) -> impl Iterator<Item = usize> {
+        let candidates = self.index.candidates(&class.key.labels).into_iter();
+        candidates.filter(|&at| self.states[at].key.pods.matches(&class.key))
     }
 
     /// The ties of a class without its spread over one key: whoever has split the class over the domains of that key has seen
@@ -237,7 +245,7 @@ impl Terms {
         self.numbers.get(&TermKey { pods: term.clone(), constraint }).copied()
     }
 
-    fn register(&mut self, snapshot: &Snapshot, class: &Class) {
+    fn register(&mut self, class: &Class, distances: &Distances<'_>) {
         let relations = &class.relations;
         for term in relations.near.iter().chain(&relations.away) {
             self.add(term, None);
@@ -245,12 +253,8 @@ impl Terms {
         for spread in &relations.spread {
             self.add(&spread.pods, Some(class.constraint));
         }
-        for &slot in &snapshot.related {
-            for term in &snapshot.class(slot).relations.away {
-                if term.matches(&class.key) {
-                    self.add(term, None);
-                }
-            }
+        for term in distances.from(class) {
+            self.add(term, None);
         }
     }
 
@@ -265,6 +269,7 @@ impl Terms {
             self.fields.len() - 1
         });
         self.numbers.insert(key.clone(), self.states.len());
+        self.index.add(self.states.len(), term);
         let (meant, holders) = (Counts::default(), Counts::default());
         self.states.push(TermState { key, field, meant, holders });
     }
@@ -305,17 +310,36 @@ impl Terms {
     }
 
     fn roles(&self, class: &Class) -> Vec<Role> {
-        let mut roles = Vec::new();
-        for (term, state) in self.states.iter().enumerate() {
-            let counts_leaving = state.key.constraint.is_none();
-            if state.key.pods.matches(&class.key) {
-                roles.push(Role { term, holds: false, counts_leaving });
-            }
-            if state.key.constraint.is_none() && class.relations.away.contains(&state.key.pods) {
-                roles.push(Role { term, holds: true, counts_leaving });
-            }
-        }
-        roles
+        let means = |term: usize| {
+            let counts_leaving = self.states[term].key.constraint.is_none();
+            Role { term, holds: false, counts_leaving }
+        };
+        let away: BTreeSet<usize> =
+            class.relations.away.iter().filter_map(|term| self.number(term, None)).collect();
+        let holds = |term: usize| Role { term, holds: true, counts_leaving: true };
+        self.meaning(class).map(means).chain(away.into_iter().map(holds)).collect()
+    }
+}
+
+/// All demands of distance, of pods that run and of pods that wait.
+struct Distances<'s> {
+    terms: Vec<&'s PodTerm>,
+    index: TermIndex,
+}
+
+impl<'s> Distances<'s> {
+    fn new(snapshot: &'s Snapshot) -> Self {
+        let related = snapshot.related.iter();
+        let terms: Vec<&PodTerm> = related.flat_map(|&slot| &snapshot.class(slot).relations.away).collect();
+        let mut index = TermIndex::default();
+        terms.iter().enumerate().for_each(|(number, term)| index.add(number, term));
+        Self { terms, index }
+    }
+
+    /// Those that demand distance from a class.
+    fn from(&self, class: &Class) -> impl Iterator<Item = &'s PodTerm> {
+        let candidates = self.index.candidates(&class.key.labels).into_iter().map(|at| self.terms[at]);
+        candidates.filter(|term| term.matches(&class.key))
     }
 }
 

@@ -39,6 +39,15 @@ pub struct Store {
     pub(super) asked_of_new_nodes: BTreeSet<Name>,
     /// Slots whose free vector changed since the index was brought up to date.
     pub(super) touched: Vec<u32>,
+    stale: Stale,
+}
+
+/// What has to be worked out anew because of objects that came or went: once an observation, however many these are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stale {
+    templates: bool,
+    claims: bool,
+    priorities: bool,
 }
 
 impl Store {
@@ -60,6 +69,20 @@ impl Store {
                 let state = self.snapshot_mut().sources.entry(source).or_default();
                 state.believes(1, taken_at, Share::percent(100));
             }
+        }
+        self.freshen();
+    }
+
+    fn freshen(&mut self) {
+        let Stale { templates, claims, priorities } = std::mem::take(&mut self.stale);
+        if templates {
+            self.rebuild_templates();
+        }
+        if claims {
+            self.resolve_claims();
+        }
+        if priorities {
+            self.resolve_priorities();
         }
     }
 
@@ -214,25 +237,25 @@ impl Store {
             }
             Object::PersistentVolume(volume) => {
                 self.snapshot_mut().volumes.insert(volume.metadata.name.clone(), Arc::new(volume));
-                self.resolve_claims();
+                self.stale.claims = true;
             }
             Object::PersistentVolumeClaim(claim) => {
                 let key = (claim.metadata.namespace.clone(), claim.metadata.name.clone());
                 self.snapshot_mut().volume_claims.insert(key, Arc::new(claim));
-                self.resolve_claims();
+                self.stale.claims = true;
             }
             Object::DaemonSet(daemon) => {
                 let key = (daemon.metadata.namespace.clone(), daemon.metadata.name.clone());
                 self.snapshot_mut().daemons.insert(key, Arc::new(daemon));
-                self.rebuild_templates();
+                self.stale.templates = true;
             }
             Object::PriorityClass(class) => {
                 self.snapshot_mut().priorities.insert(class.metadata.name.clone(), Arc::new(class));
-                self.resolve_priorities();
+                self.stale.priorities = true;
             }
             Object::StorageClass(class) => {
                 self.snapshot_mut().storage_classes.insert(class.metadata.name.clone(), Arc::new(class));
-                self.resolve_claims();
+                self.stale.claims = true;
             }
             Object::PodTemplate(template) => self.apply_template(template),
             Object::CapacityBuffer(buffer) => self.apply_ask(AskObject::Buffer(Arc::new(buffer))),
@@ -255,23 +278,23 @@ impl Store {
             }
             ObjectKind::PersistentVolume => {
                 self.snapshot_mut().volumes.remove(&key.name);
-                self.resolve_claims();
+                self.stale.claims = true;
             }
             ObjectKind::PersistentVolumeClaim => {
                 self.snapshot_mut().volume_claims.remove(&pair);
-                self.resolve_claims();
+                self.stale.claims = true;
             }
             ObjectKind::DaemonSet => {
                 self.snapshot_mut().daemons.remove(&pair);
-                self.rebuild_templates();
+                self.stale.templates = true;
             }
             ObjectKind::PriorityClass => {
                 self.snapshot_mut().priorities.remove(&key.name);
-                self.resolve_priorities();
+                self.stale.priorities = true;
             }
             ObjectKind::StorageClass => {
                 self.snapshot_mut().storage_classes.remove(&key.name);
-                self.resolve_claims();
+                self.stale.claims = true;
             }
             ObjectKind::PodTemplate => self.delete_template(&pair),
             ObjectKind::CapacityBuffer => self.delete_ask(AskKind::CapacityBuffer, &pair),
