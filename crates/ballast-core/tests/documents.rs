@@ -25,6 +25,7 @@ fn summary(documents: &Documents) -> String {
         *counts.entry(object.value.kind().name()).or_default() += 1;
     }
     for (kind, count) in [
+        ("PodGroup", documents.pod_groups.len()),
         ("ElasticJobPolicy", documents.elastic_job_policies.len()),
         ("MetricScaler", documents.metric_scalers.len()),
         ("RayScaler", documents.ray_scalers.len()),

@@ -1,5 +1,6 @@
 //! What documents say together: two of one name, two policies, pools that claim the same nodes, owners in a circle.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -7,9 +8,10 @@ use rustc_hash::FxHashMap;
 use super::Documents;
 use super::apart::apart;
 use super::check::{Finding, Findings};
+use super::suggest::nearest;
 use super::tree::Path;
 use crate::kube::{LabelSelector, Meta, Name, Node};
-use crate::observation::{Object, Observation, Source};
+use crate::observation::{Object, Observation, Source, SourceKind};
 use crate::policy::{ClusterPolicySpec, Mode, VmPoolSpec};
 use crate::snapshot::PoolEntry;
 use crate::units::Time;
@@ -29,10 +31,21 @@ pub(super) struct Spot {
 pub(super) struct Across {
     seen: FxHashMap<(&'static str, Name, Name), Spot>,
     pub(super) objects: Vec<Spot>,
-    /// Objects with an identity: who owns them.
-    owners: FxHashMap<Name, (Spot, Vec<Name>)>,
+    /// Objects by their identity.
+    owned: FxHashMap<Name, Owned>,
     sources: FxHashMap<(Source, Time), Spot>,
+    /// Where the pool stands of each observation of instances.
+    told_of: Vec<(Spot, Name)>,
     found: Vec<(Spot, Finding, Option<Spot>)>,
+}
+
+/// An object with an identity.
+struct Owned {
+    /// Where its owners stand.
+    spot: Spot,
+    /// Its kind and name.
+    what: (&'static str, Name, Name),
+    owners: Vec<Name>,
 }
 
 /// What is wrong in one place because of what stands in another.
@@ -44,13 +57,29 @@ pub(super) struct Clash {
 
 impl Across {
     /// Remembers a Kubernetes object, pool or policy.
-    pub(super) fn object(&mut self, spot: Spot, object: &Object) {
+    pub(super) fn object(&mut self, spot: Spot, owners: Spot, object: &Object) {
         let (name, namespace) = object.name();
-        self.named(object.kind().name(), spot, &name, &namespace);
+        let kind = object.kind().name();
+        self.named(kind, spot, &name, &namespace);
         self.objects.push(spot);
         if let Some(meta) = object.meta().filter(|meta| !meta.uid.is_empty()) {
-            let owners = meta.owner_references.iter().map(|owner| owner.uid.clone()).collect();
-            self.owners.insert(meta.uid.clone(), (spot, owners));
+            self.identity(spot, owners, meta, (kind, namespace, name));
+        }
+    }
+
+    /// Remembers the identity of an object and complains of another object that has it.
+    fn identity(&mut self, spot: Spot, owners: Spot, meta: &Meta, what: (&'static str, Name, Name)) {
+        let parents = meta.owner_references.iter().map(|owner| owner.uid.clone()).collect();
+        let new = Owned { spot: owners, what: what.clone(), owners: parents };
+        let Some(other) = self.owned.insert(meta.uid.clone(), new).map(|other| other.what) else { return };
+        // A second one of the same name is told of as such.
+        if other != what {
+            let (kind, _, name) = other;
+            let path = Path::default().key("metadata").key("uid");
+            let message = format!("its uid is also that of the {kind} `{name}`");
+            self.clash(spot, None, |found| {
+                found.conflict(path, message).help("an object has a uid of its own: leave one of the two");
+            });
         }
     }
 
@@ -67,7 +96,10 @@ impl Across {
     }
 
     /// Remembers an observation.
-    pub(super) fn observation(&mut self, spot: Spot, observation: &Observation) {
+    pub(super) fn observation(&mut self, spot: Spot, source: Spot, observation: &Observation) {
+        if observation.source.kind == SourceKind::Instances {
+            self.told_of.push((source, observation.source.name.clone()));
+        }
         let key = (observation.source.clone(), observation.taken_at);
         let first = *self.sources.entry(key).or_insert(spot);
         if first != spot {
@@ -76,6 +108,25 @@ impl Across {
                 found
                     .conflict(path, "the same source answered twice at the same time")
                     .help("leave one of the two");
+            });
+        }
+    }
+
+    /// Instances of a pool that nobody has described: what they are told to be, no plan knows.
+    fn pools_of_instances(&mut self, documents: &Documents) {
+        let pools = documents.objects.iter().filter_map(|placed| match &placed.value {
+            Object::VmPool(pool) => Some(&*pool.name),
+            _ => None,
+        });
+        let pools: BTreeSet<&str> = pools.collect();
+        // Where no pool is given, the observation was given alone.
+        let told_of = std::mem::take(&mut self.told_of).into_iter().filter(|_| !pools.is_empty());
+        for (spot, pool) in told_of.filter(|(_, pool)| !pools.contains(&**pool)) {
+            let message = format!("there is no VmPool `{pool}`: these instances count for nothing");
+            let help = nearest(&pool, pools.iter().copied()).map(|meant| format!("did you mean `{meant}`?"));
+            let path = Path::default().key("spec").key("source").key("name");
+            self.clash(spot, None, |found| {
+                found.doubt(path, message).suggestion = help;
             });
         }
     }
@@ -106,6 +157,7 @@ impl Across {
         self.pools(documents, policies);
         self.nodes_of_one_machine(documents);
         self.named_templates(documents);
+        self.pools_of_instances(documents);
         self.targets(documents);
         self.owner_circles();
         let clashes = self.found.into_iter();
@@ -310,12 +362,12 @@ impl Across {
     fn owner_circles(&mut self) {
         let mut done: FxHashMap<Name, bool> = FxHashMap::default();
         let mut starts: Vec<(Spot, Name)> =
-            self.owners.iter().map(|(uid, (spot, _))| (*spot, uid.clone())).collect();
+            self.owned.iter().map(|(uid, owned)| (owned.spot, uid.clone())).collect();
         starts.sort();
         for (_, start) in starts {
-            if let Some(spot) = circle_from(&start, &self.owners, &mut done) {
+            if let Some((spot, owner)) = circle_from(&start, &self.owned, &mut done) {
                 let path = Path::default().key("metadata").key("ownerReferences");
-                self.clash(spot, None, |found| {
+                self.clash(spot, Some(owner).filter(|owner| *owner != spot), |found| {
                     found.conflict(path, "the owners lead back to the object itself");
                 });
             }
@@ -323,12 +375,13 @@ impl Across {
     }
 }
 
-/// Follows owners from one object; `done` is true for those that are finished and false for those on the way.
+/// Follows owners from one object; `done` is true for those that are finished and false for those on the way. Where a circle
+/// closes, and where it began.
 fn circle_from(
     start: &Name,
-    owners: &FxHashMap<Name, (Spot, Vec<Name>)>,
+    owned: &FxHashMap<Name, Owned>,
     done: &mut FxHashMap<Name, bool>,
-) -> Option<Spot> {
+) -> Option<(Spot, Spot)> {
     if done.contains_key(start) {
         return None;
     }
@@ -336,10 +389,10 @@ fn circle_from(
     let mut way = vec![(start.clone(), 0)];
     done.insert(start.clone(), false);
     while let Some((uid, next)) = way.last_mut() {
-        let (spot, parents) = owners.get(uid)?;
-        let Some(parent) = parents.get(*next).filter(|parent| owners.contains_key(*parent)) else {
+        let Owned { spot, owners, .. } = owned.get(uid)?;
+        let Some(parent) = owners.get(*next).filter(|parent| owned.contains_key(*parent)) else {
             *next += 1;
-            if *next > parents.len() {
+            if *next > owners.len() {
                 done.insert(uid.clone(), true);
                 way.pop();
             }
@@ -348,7 +401,7 @@ fn circle_from(
         *next += 1;
         match done.get(parent) {
             Some(true) => {}
-            Some(false) => circle = circle.or(Some(*spot)),
+            Some(false) => circle = circle.or(Some((*spot, owned[parent].spot))),
             None => {
                 done.insert(parent.clone(), false);
                 way.push((parent.clone(), 0));

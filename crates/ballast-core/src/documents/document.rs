@@ -16,9 +16,9 @@ use super::source::Placed;
 use super::tree::{Entry, Node, Path, Segment, Value};
 use super::{Documents, Part, Scenario, printable};
 use crate::kube::{
-    ANNOTATIONS_BYTES_MAX, CapacityBuffer, DaemonSet, Name, Node as KubeNode, PersistentVolume,
-    PersistentVolumeClaim, Pod, PodDisruptionBudget, PodTemplate, PriorityClass, ProvisioningRequest,
-    StorageClass,
+    ANNOTATIONS_BYTES_MAX, CapacityBuffer, DaemonSet, Meta, Name, Node as KubeNode, PersistentVolume,
+    PersistentVolumeClaim, Pod, PodDisruptionBudget, PodGroup, PodTemplate, PriorityClass,
+    ProvisioningRequest, StorageClass,
 };
 use crate::observation::{Body, Object, ObjectKind, Observation, SourceKind};
 use crate::policy::{API_VERSION, Named};
@@ -58,6 +58,7 @@ impl<'s> Document<'s> {
         match role {
             Ok(Role::Ours(kind)) => self.ours(loader, kind),
             Ok(Role::Kubernetes(kind)) => self.kubernetes(loader, kind),
+            Ok(Role::PodGroup) => self.pod_group(loader),
             Ok(Role::Ignored) => {
                 let key = (printable(&api_version, 80).into(), printable(&kind, 80).into());
                 *loader.documents.ignored.entry(key).or_default() += 1;
@@ -292,7 +293,8 @@ impl<'s> Document<'s> {
             return;
         }
         let observation = Observation { source: spec.source, taken_at: spec.taken_at, outcome };
-        loader.across.observation(self.spot(loader), &observation);
+        let source = Path::default().key("spec").key("source").key("name");
+        loader.across.observation(self.spot(loader), self.spot_of(loader, &source), &observation);
         let place = loader.source().place(self.node.at);
         loader.documents.observations.push(Placed { value: observation, place });
     }
@@ -304,7 +306,11 @@ impl<'s> Document<'s> {
             SourceKind::Kubernetes => None,
             SourceKind::Instances => {
                 let list: bodies::InstanceList = self.body_as(loader)?;
-                return Some(Body::Instances(list.items.into()));
+                let mut findings = Findings::default();
+                check::instances(&list.items, &mut findings);
+                let is_good = findings.0.is_empty();
+                self.complain(loader, findings);
+                return is_good.then(|| Body::Instances(list.items.into()));
             }
             SourceKind::SparkMaster => self.body_as::<bodies::SparkMaster>(loader).map(drop),
             SourceKind::SparkWorker => self.body_as::<bodies::SparkWorker>(loader).map(drop),
@@ -400,6 +406,22 @@ impl<'s> Document<'s> {
         }
     }
 
+    fn pod_group(mut self, loader: &mut Loader<'s>) {
+        let Some(mut value) = self.whole::<PodGroup>(loader) else { return };
+        let Meta { name, namespace, .. } = &mut value.metadata;
+        if namespace.is_empty() {
+            *namespace = "default".into();
+        }
+        let mut findings = Findings::default();
+        check_name(&mut findings, &Path::default().key("metadata"), name);
+        if !findings.0.is_empty() {
+            return self.complain(loader, findings);
+        }
+        loader.across.named("PodGroup", self.spot(loader), name, namespace);
+        let place = loader.source().place(self.node.at);
+        loader.documents.pod_groups.push(Placed { value, place });
+    }
+
     /// The whole document as a type.
     fn whole<T: DeserializeOwned>(&mut self, loader: &mut Loader<'s>) -> Option<T> {
         read_node(loader, &self.base, &mut self.node, Manner::Lenient)
@@ -407,7 +429,8 @@ impl<'s> Document<'s> {
 
     fn push(&self, loader: &mut Loader<'s>, object: Option<Object>) {
         let Some(value) = object else { return };
-        loader.across.object(self.spot(loader), &value);
+        let owners = Path::default().key("metadata").key("ownerReferences");
+        loader.across.object(self.spot(loader), self.spot_of(loader, &owners), &value);
         let place = loader.source().place(self.node.at);
         loader.documents.objects.push(Placed { value, place });
     }
@@ -416,6 +439,11 @@ impl<'s> Document<'s> {
     fn spot(&self, loader: &Loader<'s>) -> Spot {
         let name = self.node.get("metadata").and_then(|meta| meta.get("name"));
         Spot { file: loader.file_number(), at: name.unwrap_or(&self.node).at }
+    }
+
+    /// Where a field stands.
+    fn spot_of(&self, loader: &Loader<'s>, path: &Path) -> Spot {
+        Spot { file: loader.file_number(), at: self.node.place_of(&path.0) }
     }
 
     fn complain(&self, loader: &mut Loader<'s>, findings: Findings) {

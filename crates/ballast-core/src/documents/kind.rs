@@ -31,12 +31,17 @@ pub(crate) enum Role {
     Ours(DocumentKind),
     /// A Kubernetes object that is read.
     Kubernetes(ObjectKind),
+    /// The description of a gang.
+    PodGroup,
     /// A Kubernetes object of another kind.
     Ignored,
 }
 
 /// The group of all documents of ours.
 const GROUP: &str = "ballast.dev";
+
+/// The API groups whose PodGroups are read: of the coscheduling plugin and of Volcano.
+const POD_GROUPS: [&str; 2] = ["scheduling.x-k8s.io", "scheduling.volcano.sh"];
 
 impl DocumentKind {
     /// Every kind, in the order in which people meet them.
@@ -89,6 +94,9 @@ pub(crate) fn role(api_version: &str, kind: &str) -> Result<Role, UnknownKind> {
     let (group, _) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     if let Some(kind) = kubernetes(group, kind) {
         return Ok(Role::Kubernetes(kind));
+    }
+    if kind == "PodGroup" && POD_GROUPS.contains(&group) {
+        return Ok(Role::PodGroup);
     }
     if api_version == API_VERSION {
         return ours(kind).map(Role::Ours).ok_or_else(|| unknown_kind(kind));

@@ -2,6 +2,7 @@
 
 use super::across::{Across, Clash};
 use super::document::Document;
+use super::gangs::tell_sizes;
 use super::json::{JsonError, Reader};
 use super::problem::{PROBLEMS_MAX, Problem, ProblemCode, Problems};
 use super::source::{File, Source};
@@ -268,6 +269,7 @@ impl<'f> Loader<'f> {
         if !self.problems.iter().any(is_error) {
             self.documents.doubts = self.problems.into_iter().map(|(_, problem)| problem).collect();
             self.documents.observations.sort_by_key(|placed| placed.value.taken_at);
+            tell_sizes(&mut self.documents);
             return Ok(self.documents);
         }
         // What is doubtful can wait until what is wrong is mended.

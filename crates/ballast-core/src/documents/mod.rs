@@ -14,6 +14,7 @@ mod across;
 mod apart;
 mod check;
 mod document;
+mod gangs;
 mod json;
 mod kind;
 mod load;
@@ -46,7 +47,7 @@ pub use whole::whole;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::kube::{Name, Node};
+use crate::kube::{Name, Node, PodGroup};
 use crate::observation::{Body, Instance, InstanceState, Object, ObjectKind, Observation, Source};
 use crate::policy::{ElasticJobPolicy, MetricScaler, RayScaler, SparkPool};
 use crate::snapshot::{PoolEntry, TYPE_LABEL, ZONE_LABEL};
@@ -65,6 +66,8 @@ pub const YAML_DOCUMENT_BYTES_MAX: usize = 128 << 20;
 pub struct Documents {
     /// Kubernetes objects of the kinds that are read, with cluster policies and pools among them.
     pub objects: Vec<Placed<Object>>,
+    /// Descriptions of gangs; their pods have been told what they say.
+    pub pod_groups: Vec<Placed<PodGroup>>,
     /// Which training jobs are elastic.
     pub elastic_job_policies: Vec<Placed<ElasticJobPolicy>>,
     /// Replicas by metrics.

@@ -8,6 +8,7 @@ use super::read::At;
 use super::*;
 use crate::kube::PodSpec;
 use crate::observation::{ErrorClass, SourceKind};
+use crate::plan::WaitingOn;
 
 fn file(name: &str, text: &str) -> File {
     File { name: name.into(), bytes: text.as_bytes().to_vec() }
@@ -138,6 +139,51 @@ fn a_kind_that_failed_is_unknown_and_not_empty() {
     assert_eq!(observations.len(), ObjectKind::ALL.len());
     let nodes = observations.iter().find(|seen| &*seen.source.name == "Node").expect("nodes are listed");
     assert_eq!((nodes.source.kind, &nodes.outcome), (SourceKind::Kubernetes, &Ok(Body::Listed(Vec::new()))));
+}
+
+/// A pool, so many pods of a gang and what describes it.
+fn a_gang_of(pods: u32, mark: &str, group: &str) -> String {
+    let pod = |number: u32| {
+        format!(
+            "---\n{{apiVersion: v1, kind: Pod, metadata: {{name: train-{number}, namespace: ml, {mark}}}, \
+             spec: {{containers: [{{resources: {{requests: {{cpu: 3}}}}}}]}}}}\n"
+        )
+    };
+    let pool = "apiVersion: ballast.dev/v1alpha1\nkind: VmPool\nmetadata: {name: cpu}\nspec: {max: 9, provider: {kind: \
+                Simulated}, price: {perHour: 1}, template: {allocatable: {cpu: 4, memory: 8Gi, pods: 110}}}\n";
+    let group = format!(
+        "---\n{{apiVersion: {group}, kind: PodGroup, metadata: {{name: train, namespace: ml}}, spec: {{minMember: 3}}}}\n"
+    );
+    format!("{pool}{}{group}", (0..pods).map(pod).collect::<String>())
+}
+
+fn planned(text: &str) -> crate::plan::Plan {
+    let now = Time::from_secs(5);
+    let mut store = crate::snapshot::Store::new();
+    loaded(text).into_observations(now).into_iter().for_each(|observation| store.observe(observation));
+    let snapshot = store.snapshot();
+    crate::planner::plan(&snapshot, &Default::default(), now, &mut Default::default()).0
+}
+
+#[test]
+fn a_pod_group_says_how_large_a_gang_is_whose_pods_do_not() {
+    let coscheduling = "labels: {scheduling.x-k8s.io/pod-group: train}";
+    let volcano = "annotations: {scheduling.k8s.io/group-name: train}";
+    for (mark, group) in
+        [(coscheduling, "scheduling.x-k8s.io/v1alpha1"), (volcano, "scheduling.volcano.sh/v1beta1")]
+    {
+        let half = planned(&a_gang_of(2, mark, group));
+        let waits = half.report.waiting.iter().map(|waiting| waiting.on.clone()).collect::<Vec<_>>();
+        assert_eq!(waits, [WaitingOn::Gang { present: 2, needed: 3 }], "{group}");
+        assert_eq!(half.actions.len(), 0);
+        assert_eq!(half.report.unmodelled, [], "its size is known");
+        assert_eq!(planned(&a_gang_of(3, mark, group)).actions.len(), 3);
+    }
+    // What pods say themselves counts; a group of another API says nothing.
+    let own = "labels: {scheduling.x-k8s.io/pod-group: train}, annotations: {ballast.dev/gang-size: '2'}";
+    assert_eq!(planned(&a_gang_of(2, own, "scheduling.x-k8s.io/v1alpha1")).actions.len(), 2);
+    let foreign = planned(&a_gang_of(2, coscheduling, "example.com/v1"));
+    assert_eq!((foreign.actions.len(), foreign.report.unmodelled.len()), (2, 1));
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod ask;
 mod node;
 mod pdb;
 mod pod;
+mod pod_group;
 mod selector;
 mod sharing;
 mod volume;
@@ -20,11 +21,12 @@ pub use ask::{
 pub use node::{Node, NodeCondition, NodeSpec, NodeStatus, Taint, TaintEffect};
 pub use pdb::{PdbSpec, PdbStatus, PodDisruptionBudget};
 pub use pod::{
-    Affinity, ClaimRef, ClaimTemplate, Container, ContainerPort, ContainerResources, DoNotSchedule, EmptyDir,
-    EphemeralVolume, HostPath, MIRROR_ANNOTATION, NodeAffinity, Phase, Pod, PodAffinityTerm,
+    Affinity, ClaimRef, ClaimTemplate, Container, ContainerPort, ContainerResources, Disk, DoNotSchedule,
+    EmptyDir, EphemeralVolume, HostPath, MIRROR_ANNOTATION, NodeAffinity, Phase, Pod, PodAffinityTerm,
     PodAffinityTerms, PodCondition, PodSpec, PodStatus, PodVolume, Requests, ResourceClaimRef, RestartPolicy,
     SchedulingGate, Toleration, TolerationOperator, TopologySpread,
 };
+pub use pod_group::{PodGroup, PodGroupSpec};
 pub use selector::{
     LabelSelector, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement, NodeSelectorTerm,
 };

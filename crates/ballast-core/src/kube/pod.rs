@@ -331,7 +331,36 @@ pub struct PodVolume {
     /// A claim of the pod's own, made and deleted with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ephemeral: Option<EphemeralVolume>,
+    /// A disk of Google's cloud.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gce_persistent_disk: Option<Disk>,
+    /// A disk of Amazon's cloud.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aws_elastic_block_store: Option<Disk>,
+    /// A disk of Microsoft's cloud.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub azure_disk: Option<Disk>,
+    /// A disk over iSCSI.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iscsi: Option<Disk>,
+    /// A block device of Ceph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rbd: Option<Disk>,
 }
+
+impl PodVolume {
+    /// Whether it is a disk that the pod names itself, without a claim.
+    pub fn is_disk(&self) -> bool {
+        let Self { gce_persistent_disk, aws_elastic_block_store, azure_disk, iscsi, rbd, .. } = self;
+        [gce_persistent_disk, aws_elastic_block_store, azure_disk, iscsi, rbd]
+            .into_iter()
+            .any(Option::is_some)
+    }
+}
+
+/// A disk that a pod names itself; which one it is, nobody asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Disk {}
 
 /// A claim of the pod's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::actions::{self, Numbering};
 use super::place::Placed;
 use crate::grant::{Bins, Capacity, Grant, Need, NewBin, Place, Placement, Tier};
-use crate::kube::Name;
+use crate::kube::{Name, PodVolume, Taint, TaintEffect};
 use crate::memory::Memory;
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{
@@ -13,7 +13,7 @@ use crate::plan::{
     Waiting, WaitingOn,
 };
 use crate::scalers::nodes::NodeWishes;
-use crate::snapshot::{Claim, Class, Snapshot};
+use crate::snapshot::{Claim, Class, GANG_SIZE, NodeEntry, Snapshot};
 use crate::units::{Span, Time};
 
 /// All that follows from where the needs were placed. Good for as long as they are placed the same.
@@ -271,7 +271,12 @@ fn unmodelled(snapshot: &Snapshot) -> Vec<Unmodelled> {
         told_of_volumes(snapshot, class).for_each(|feature| note(feature.into()));
         // What is known well enough to plan with is told all the same.
         if class.gang.as_ref().is_some_and(|gang| gang.size == 0) {
-            note("gang without a size: what is there counts as all of it".into());
+            note(
+                format!("gang without a size: what is there counts as all of it; {GANG_SIZE} says it").into(),
+            );
+        }
+        if class.key.spec.volumes.iter().any(PodVolume::is_disk) {
+            note("disk without a claim: where and how often it can be attached is not judged".into());
         }
         let scheduler = &*class.key.spec.scheduler_name;
         if !scheduler.is_empty() && scheduler != "default-scheduler" {
@@ -299,6 +304,25 @@ fn told_of_volumes<'s>(snapshot: &'s Snapshot, class: &'s Class) -> impl Iterato
         (attached && claims.iter().any(is_once), "ReadWriteOncePod claim: taken to be free"),
     ];
     told.into_iter().filter(|(holds, _)| *holds).map(|(_, feature)| feature)
+}
+
+/// Pods that the scheduler would also place on nodes that are cordoned, where there are some.
+pub(super) fn cordons(snapshot: &Snapshot) -> Option<Unmodelled> {
+    let cordon = Taint {
+        key: "node.kubernetes.io/unschedulable".into(),
+        value: Name::default(),
+        effect: TaintEffect::NoSchedule,
+    };
+    let bears = |slot: u32| snapshot.class(slot).key.spec.tolerations.iter().any(|one| one.bears(&cordon));
+    let queues = snapshot.pending.iter().filter(|(slot, _)| bears(**slot)).map(|(_, queue)| queue);
+    let (count, example) = queues.fold((0, None::<&Name>), |(count, example), queue| {
+        let first = queue.first().map(|(_, name, _)| name);
+        (count + queue.len() as u32, example.into_iter().chain(first).min())
+    });
+    let is_cordoned = |node: &NodeEntry| node.node.as_ref().is_some_and(|node| node.spec.unschedulable);
+    let example = example.filter(|_| snapshot.nodes().any(is_cordoned))?.clone();
+    let feature = "pod that tolerates unschedulable nodes: cordoned nodes are not counted on".into();
+    Some(Unmodelled { feature, count, example })
 }
 
 /// Pods that the kubelet has not given yet what their spec asks for: they are reckoned with what it asks for.

@@ -154,16 +154,26 @@ const READ_ANNOTATIONS: [&str; 13] = [
     CONSUMES[0],
     CONSUMES[1],
     "ballast.dev/do-not-disrupt",
-    "ballast.dev/gang-size",
+    GANG_SIZE,
     "ballast.dev/gpu-models",
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes",
     "controller.kubernetes.io/pod-deletion-cost",
     "gpu-fraction",
     "karpenter.sh/do-not-disrupt",
-    "kueue.x-k8s.io/pod-group-total-count",
+    KUEUE_TOTAL,
     VOLCANO_GROUP,
 ];
+
+/// The labels by which pods name their gang, the first of which counts.
+const GANG_LABELS: [&str; 3] =
+    ["ballast.dev/gang", "kueue.x-k8s.io/pod-group-name", "scheduling.x-k8s.io/pod-group"];
+
+/// The annotation, or label, by which pods say how large their gang is.
+pub(crate) const GANG_SIZE: &str = "ballast.dev/gang-size";
+
+/// The annotation by which Kueue says the same.
+const KUEUE_TOTAL: &str = "kueue.x-k8s.io/pod-group-total-count";
 
 /// The annotation by which pods of a Volcano job name their group.
 const VOLCANO_GROUP: &str = "scheduling.k8s.io/group-name";
@@ -226,20 +236,12 @@ impl ClassKey {
             return None;
         }
         let label = |key: &str| self.labels.get(key);
-        let (name, size) = if let Some(name) = label("ballast.dev/gang") {
-            (
-                name,
-                self.annotation("ballast.dev/gang-size")
-                    .or(label("ballast.dev/gang-size").map(|size| &**size)),
-            )
-        } else if let Some(name) = label("kueue.x-k8s.io/pod-group-name") {
-            (name, self.annotation("kueue.x-k8s.io/pod-group-total-count"))
-        } else if let Some(name) = label("scheduling.x-k8s.io/pod-group") {
-            (name, None)
-        } else {
-            let volcano = |(key, _): &&(Name, Name)| &**key == VOLCANO_GROUP;
-            (&self.annotations.iter().find(volcano)?.1, None)
-        };
+        let volcano = || self.annotations.iter().find(|(key, _)| &**key == VOLCANO_GROUP);
+        let name = GANG_LABELS.into_iter().find_map(label).or_else(|| volcano().map(|(_, name)| name))?;
+        let size = self
+            .annotation(GANG_SIZE)
+            .or(label(GANG_SIZE).map(|size| &**size))
+            .or(self.annotation(KUEUE_TOTAL));
         let size = size.and_then(|size| size.parse().ok()).unwrap_or(0);
         Some(Gang { namespace: self.namespace.clone(), name: name.clone(), size })
     }

@@ -28,6 +28,7 @@ mod volumes;
 pub(crate) use ask::REQUEST_PARAMETERS;
 pub use ask::{Ask, AskKind, AskObject, AskRef, RequestClass, RequestStage, UnitSet};
 pub(crate) use changes::{Changes, NodeChange};
+pub(crate) use class::GANG_SIZE;
 pub use class::{Class, ClassKey, Gang, HostPort, PodTerm, Relations, SpreadTerm, Traits};
 pub use constraint::{Constraint, GPU_MODEL_LABELS, GPU_MODELS_ANNOTATION, Profile};
 pub use index::{Allowed, CLOSED, NodeIndex, Overlay};

@@ -80,6 +80,7 @@ fn counts(documents: &Documents) -> BTreeMap<String, usize> {
         *counts.entry(object.value.kind().name().to_owned()).or_default() += 1;
     }
     let others = [
+        ("PodGroup", documents.pod_groups.len()),
         ("ElasticJobPolicy", documents.elastic_job_policies.len()),
         ("MetricScaler", documents.metric_scalers.len()),
         ("RayScaler", documents.ray_scalers.len()),

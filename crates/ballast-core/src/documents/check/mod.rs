@@ -17,7 +17,7 @@ pub(super) use cluster_policy::cluster_policy;
 pub(super) use elastic_job_policy::elastic_job_policy;
 pub(super) use metric_scaler::metric_scaler;
 pub(super) use object::object;
-pub(super) use observation::observation;
+pub(super) use observation::{instances, observation};
 pub(super) use ray_scaler::ray_scaler;
 pub(super) use spark_pool::spark_pool;
 pub(super) use vm_pool::vm_pool;

@@ -1,9 +1,12 @@
 //! What an Observation may say.
 
+use rustc_hash::FxHashMap;
+
 use super::{Findings, Path};
 use crate::documents::read::words_in_words;
 use crate::documents::suggest;
-use crate::observation::{ObjectKind, ObservationSpec, SourceKind};
+use crate::kube::Name;
+use crate::observation::{Instance, ObjectKind, ObservationSpec, SourceKind};
 
 pub(in crate::documents) fn observation(spec: &ObservationSpec, found: &mut Findings) {
     let path = Path::default().key("spec");
@@ -47,5 +50,19 @@ fn kubernetes(found: &mut Findings, path: &Path, spec: &ObservationSpec) {
         found
             .invalid(path.key("body"), "objects of Kubernetes are documents themselves")
             .help("write the objects beside it; an Observation tells only that they could not be listed");
+    }
+}
+
+/// A list of instances: each machine once.
+pub(in crate::documents) fn instances(instances: &[Instance], found: &mut Findings) {
+    let mut known: FxHashMap<&Name, usize> = FxHashMap::default();
+    for (number, instance) in instances.iter().enumerate() {
+        let first = *known.entry(&instance.id).or_insert(number);
+        if first != number {
+            let path = ["spec", "body", "items"].iter().fold(Path::default(), |path, key| path.key(key));
+            let message =
+                format!("the instance `{}` is listed twice, the first time as items[{first}]", instance.id);
+            found.contradiction(path.index(number).key("id"), message).help("leave one of the two");
+        }
     }
 }

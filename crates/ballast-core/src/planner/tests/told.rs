@@ -173,3 +173,26 @@ fn nodes_on_their_way_out_say_what_they_wait_for() {
     let (work, drain) = (WaitingOn::Completion { pods: 1 }, WaitingOn::Drain { pods: 1 });
     assert_eq!(told, [(&node, &work), (&node, &drain)]);
 }
+
+#[test]
+fn what_is_planned_with_though_it_is_not_judged_is_told() {
+    use crate::kube::{Disk, PodVolume, Toleration, TolerationOperator};
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    let pod = cluster.pending("web-0", &[("cpu", "1")]);
+    let everything = Toleration { operator: Some(TolerationOperator::Exists), ..Toleration::default() };
+    let disk = PodVolume { azure_disk: Some(Disk::default()), ..PodVolume::default() };
+    crate::fixtures::with_spec(pod, |spec| (spec.tolerations, spec.volumes) = (vec![everything], vec![disk]));
+    let told = |cluster: &mut Cluster| {
+        let plan = checked(cluster);
+        assert_eq!(made(&plan, "cpu"), 1, "it gets a node all the same");
+        plan.report
+            .unmodelled
+            .iter()
+            .map(|one| one.feature.split(':').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told(&mut cluster), ["disk without a claim"]);
+    cluster.node("n0", "cpu").spec.unschedulable = true;
+    assert_eq!(told(&mut cluster), ["disk without a claim", "pod that tolerates unschedulable nodes"]);
+}
