@@ -54,7 +54,7 @@ pub struct GangHold {
     /// When the first of them was launched, or when they were kept for it once more.
     pub since: Time,
     /// They were kept for it once more: at the next deadline they are given back for good.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub renewed: bool,
     /// The names of their machines.
     pub nodes: BTreeSet<Name>,
