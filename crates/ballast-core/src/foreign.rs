@@ -45,9 +45,16 @@ pub fn discreet(text: &str, bytes_max: usize) -> String {
     let lower = text.to_ascii_lowercase();
     let telltale = TELLTALES.iter().filter_map(|telltale| lower.find(telltale));
     let safe = telltale.chain(login(&lower)).min().unwrap_or(text.len());
-    let told = plain(beginning(text, safe));
+    let told = bounded(beginning(text, safe), bytes_max);
+    let cut = if safe < text.len() && !told.ends_with('…') { "…" } else { "" };
+    told + cut
+}
+
+/// At most so many bytes of the beginning of a text of our own, which names things that others have named, plain.
+pub fn bounded(text: &str, bytes_max: usize) -> String {
+    let told = plain(text);
     let kept = beginning(&told, bytes_max);
-    let cut = if safe < text.len() || kept.len() < told.len() { "…" } else { "" };
+    let cut = if kept.len() < told.len() { "…" } else { "" };
     format!("{kept}{cut}")
 }
 

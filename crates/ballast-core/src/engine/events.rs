@@ -37,7 +37,8 @@ impl Engine {
     pub fn pods_told(&mut self) -> Vec<Event> {
         let snapshot = self.store.snapshot();
         let report = self.last.as_ref().map(|plan| &plan.report);
-        report.map(|report| pods_told(&snapshot, report, &self.executor.memory.ledger)).unwrap_or_default()
+        let (ledger, acts) = (&self.executor.memory.ledger, self.acts());
+        report.map(|report| pods_told(&snapshot, report, ledger, acts)).unwrap_or_default()
     }
 
     /// What a request is about, where it is an eviction that is out.

@@ -175,6 +175,11 @@ impl ConditionReason {
         }
     }
 
+    /// Whether its words are partly those of others: a person's reason, or what a document says.
+    pub(super) fn quotes(&self) -> bool {
+        matches!(self, Self::Invalid { .. } | Self::Paused(_))
+    }
+
     /// Whether what it is about is so.
     pub fn status(&self) -> ConditionStatus {
         match self {

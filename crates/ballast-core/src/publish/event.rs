@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::documents::DocumentKind;
-use crate::foreign::discreet;
+use crate::foreign::bounded;
 use crate::kube::Name;
 
 use super::{ConditionReason, ConditionStatus, DocumentRef};
@@ -18,7 +18,7 @@ pub struct Event {
     pub regarding: Regarding,
     /// What, by a code.
     pub reason: EventReason,
-    /// What, in words; without control characters, and without what may be a secret.
+    /// What, in words; without control characters.
     pub note: String,
     /// The decision that it belongs to, or the plan, as it is named in logs, records and statuses.
     pub decision: Option<Name>,
@@ -332,7 +332,8 @@ impl fmt::Display for EventReason {
 }
 
 impl Event {
-    /// An event with these words. What others wrote of them is told as far as it is safe.
+    /// An event with these words of ours. What others wrote goes in as far as it is safe to tell (`foreign::discreet`); names
+    /// stay whole, whatever they remind of.
     pub(crate) fn new(
         reason: EventReason,
         regarding: Regarding,
@@ -340,7 +341,7 @@ impl Event {
         decision: Option<impl fmt::Display>,
     ) -> Self {
         let decision: Option<Name> = decision.map(|decision| decision.to_string().into());
-        let mut note = discreet(words, WORDS_MAX);
+        let mut note = bounded(words, WORDS_MAX);
         if let Some(decision) = &decision {
             note.push_str(&format!(" (decision {decision})"));
         }

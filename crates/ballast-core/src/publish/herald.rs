@@ -1,11 +1,12 @@
 //! The herald: of all that happens and all that is so, what is told as an event, and when. Told the time, it knows no clock.
 //!
 //! What happened is told once. What is so is told when it becomes so, and never again while it stays so: of a document it is
-//! known from its status what was told before, whoever led then. More than a few events at once wait their turn; where too many
-//! wait, further ones are dropped and counted.
+//! known from its status what was told before, whoever led then. More than a few events at once wait their turn, warnings before
+//! others; where too many wait, further ones are dropped and counted, and a warning takes the place of what is none.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::foreign::discreet;
 use crate::kube::Name;
 use crate::plan::SourceTrouble;
 use crate::units::{Span, Time};
@@ -26,6 +27,8 @@ const QUIET: Span = Span::from_mins(15);
 const LASTS: Span = Span::from_secs(10);
 /// What is so of one subject is not told anew more often.
 const ANEW_EVERY: Span = Span::from_mins(1);
+/// Bytes of what others wrote: a person's reason, or what is wrong with a document.
+const QUOTED_MAX: usize = 500;
 /// Subjects of which it is remembered what was told; the longest ago are forgotten.
 const REMEMBERED_MAX: usize = 4096;
 
@@ -96,8 +99,9 @@ impl Herald {
             if before == what {
                 continue;
             }
+            let told = if condition.quotes() { discreet(&words, QUOTED_MAX) } else { words };
             let event = EventReason::of(condition, was)
-                .map(|reason| Event::new(reason, regarding.clone(), &words, None::<Name>));
+                .map(|reason| Event::new(reason, regarding.clone(), &told, None::<Name>));
             self.becomes(now, topic, Told { what, status: Some(condition.status()), at: now }, event);
         }
         self.proposal(now, regarding, stands, said);
@@ -170,7 +174,9 @@ impl Herald {
     fn tell(&mut self, topic: (Regarding, Topic), told: Told, event: Event) {
         if self.waiting.len() >= WAITING_MAX {
             self.dropped += 1;
-            return;
+            let newest = self.waiting.iter().rposition(|waiting| !is_warning(waiting));
+            let Some(newest) = newest.filter(|_| is_warning(&event)) else { return };
+            self.waiting.remove(newest);
         }
         self.waiting.push_back(event);
         self.remember(topic, told);
@@ -199,7 +205,8 @@ impl Herald {
         if self.full_at - PER_EVENT.times(AT_ONCE - 1) > now {
             return None;
         }
-        let event = self.waiting.pop_front()?;
+        let first = self.waiting.iter().position(is_warning).unwrap_or(0);
+        let event = self.waiting.remove(first)?;
         self.full_at = self.full_at.max(now) + PER_EVENT;
         Some(event)
     }
@@ -208,6 +215,10 @@ impl Herald {
     pub fn take_dropped(&mut self) -> u64 {
         std::mem::take(&mut self.dropped)
     }
+}
+
+fn is_warning(event: &Event) -> bool {
+    event.reason.row().is_warning
 }
 
 /// What makes a condition another one. Numbers in its words do not; what a person wrote does.

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::{Event, EventReason, Regarding, RegardingKind};
+use crate::foreign::discreet;
 use crate::kube::Name;
 use crate::memory::Ledger;
-use crate::plan::{DecisionId, Infeasible, Report, Subject, WaitingOn};
+use crate::plan::{DecisionId, Infeasible, Report, SkipReason, Subject, WaitingOn};
 use crate::snapshot::Snapshot;
 
 /// Pods of one class that are told: who looks at one of a thousand alike looks at the first.
 const TOLD_MAX: usize = 10;
-/// Pools whose reasons are told.
+/// Pools whose reasons are told, and bytes of what a person gave as one.
 const POOLS_MAX: usize = 3;
+const QUOTED_MAX: usize = 200;
 
 /// What all pods of a class are told.
 struct Wait {
@@ -20,9 +22,9 @@ struct Wait {
     decision: Option<DecisionId>,
 }
 
-/// What is told to pods that wait.
-pub(crate) fn pods_told(snapshot: &Snapshot, report: &Report, ledger: &Ledger) -> Vec<Event> {
-    let waits = waits(report, ledger);
+/// What is told to pods that wait. What is planned comes only where the engine `acts`.
+pub(crate) fn pods_told(snapshot: &Snapshot, report: &Report, ledger: &Ledger, acts: bool) -> Vec<Event> {
+    let waits = waits(report, ledger, acts);
     let mut events = Vec::new();
     for (&class, queue) in &snapshot.pending {
         let namespace = &snapshot.class(class).key.namespace;
@@ -38,7 +40,7 @@ pub(crate) fn pods_told(snapshot: &Snapshot, report: &Report, ledger: &Ledger) -
 }
 
 /// What a plan says of each class, by the first of its pods.
-fn waits<'a>(report: &'a Report, ledger: &Ledger) -> BTreeMap<(&'a Name, &'a Name), Wait> {
+fn waits<'a>(report: &'a Report, ledger: &Ledger, acts: bool) -> BTreeMap<(&'a Name, &'a Name), Wait> {
     fn first(subject: &Subject) -> Option<(&Name, &Name)> {
         match subject {
             Subject::Pods { namespace, name, .. } => Some((namespace, name)),
@@ -46,15 +48,16 @@ fn waits<'a>(report: &'a Report, ledger: &Ledger) -> BTreeMap<(&'a Name, &'a Nam
         }
     }
     let waiting = report.waiting.iter();
-    let waiting = waiting.filter_map(|own| Some((first(&own.subject)?, waits_for(&own.on, ledger)?)));
+    let waiting = waiting.filter_map(|own| Some((first(&own.subject)?, waits_for(&own.on, ledger, acts)?)));
     let left = report.infeasible.iter().filter_map(|own| Some((first(&own.subject)?, no_node_fits(own))));
     // Of a class of which some are served and some are not, the latter is told.
     waiting.chain(left).collect()
 }
 
-fn waits_for(on: &WaitingOn, ledger: &Ledger) -> Option<Wait> {
+fn waits_for(on: &WaitingOn, ledger: &Ledger, acts: bool) -> Option<Wait> {
     match on {
-        // Who only recommends starts nothing: a node comes where a launch is under way.
+        // What is only proposed does not come, also where another's launch is under way in the same pool.
+        WaitingOn::Planned { .. } if !acts => None,
         WaitingOn::Starting { pool, .. } | WaitingOn::Planned { pool, .. } => {
             let launches = ledger.launches.values().filter(|launch| launch.pool == *pool);
             let decision = launches.max_by_key(|launch| (launch.since, launch.decision))?.decision;
@@ -71,8 +74,13 @@ fn waits_for(on: &WaitingOn, ledger: &Ledger) -> Option<Wait> {
 
 fn no_node_fits(left: &Infeasible) -> Wait {
     let pools = left.pools.iter().take(POOLS_MAX);
+    let cause = |reason: &SkipReason| match reason {
+        // A person wrote why.
+        SkipReason::Paused { .. } => discreet(&reason.cause(), QUOTED_MAX),
+        reason => reason.cause(),
+    };
     let mut told: Vec<String> =
-        pools.map(|verdict| format!("{}: {}", verdict.pool, verdict.reason.cause())).collect();
+        pools.map(|verdict| format!("{}: {}", verdict.pool, cause(&verdict.reason))).collect();
     match left.pools.len().saturating_sub(POOLS_MAX) {
         0 if told.is_empty() => told.push("there is none".to_owned()),
         0 => {}

@@ -4,6 +4,7 @@ use super::{a_cluster, fault, published, stand};
 use crate::engine::Engine;
 use crate::fixtures::{Cluster, noon};
 use crate::kube::Name;
+use crate::memory::{Launch, LaunchKind};
 use crate::observation::ErrorClass;
 use crate::policy::{Mode, Pause};
 use crate::procedure::Reply;
@@ -103,8 +104,8 @@ fn pods_that_wait_are_told_what_comes_or_why_nothing_does_once() {
     assert!(!herald.is_due(later));
     first.extend(told(&mut herald, later));
     let coming: Vec<&Event> = first.iter().filter(|event| event.reason == EventReason::NodeComing).collect();
-    // Four nodes are under the maximum: those that get none are told so.
-    assert!(coming.len() <= 10, "{coming:?}");
+    // Four nodes are under the maximum: those that get none are told so, and they are of one class with those that do.
+    assert_eq!(coming.len(), 0, "{coming:?}");
     let no_fit: Vec<&Event> = first.iter().filter(|event| event.reason == EventReason::NoNodeFits).collect();
     assert!(no_fit.iter().any(|event| &*event.regarding.name == "huge-1"), "{first:?}");
     assert!(no_fit[0].note.starts_with("no pool can serve it now; cpu: "), "{}", no_fit[0].note);
@@ -146,6 +147,20 @@ fn a_pod_for_which_a_node_comes_is_told_by_the_decision_that_makes_it_come() {
     cluster.policy.mode = Mode::Recommend;
     let mut engine = Engine::new(None).unwrap();
     let _ = engine.tick(cluster.now, cluster.observations());
+    assert_eq!(engine.pods_told(), []);
+    // Nor does what is proposed come because another's launch is under way in the same pool.
+    let launch = Launch {
+        kind: LaunchKind::Create,
+        pool: "cpu".into(),
+        zone: "".into(),
+        instance_type: "".into(),
+        provider_id: "".into(),
+        token: "another-1".into(),
+        since: cluster.now,
+        deadline: cluster.now + Span::from_mins(10),
+        decision: Some("3k9v0q2m7xa1c/a1".parse().expect("a decision")),
+    };
+    engine.memory_mut().ledger.launches.insert("another-1".into(), launch);
     assert_eq!(engine.pods_told(), []);
 }
 
@@ -191,10 +206,48 @@ fn what_happens_again_and_again_for_one_decision_is_told_once_in_a_while() {
 }
 
 #[test]
-fn no_secret_and_no_control_character_is_told_and_a_note_is_bounded() {
-    let wild = "bad\u{1b}[31m\nline; token=hunter2";
+fn a_storm_of_small_news_drowns_no_warning() {
+    let mut herald = Herald::default();
+    let event = |reason, at: u32| Event::new(reason, node(&format!("n{at}")), "so", None::<Name>);
+    herald.happened(noon(), (0..300).map(|at| event(EventReason::AskedToLeave, at)));
+    herald.happened(noon(), (0..3).map(|at| event(EventReason::LaunchFailed, at)));
+    let first = reasons(&told(&mut herald, noon()));
+    assert_eq!(
+        first[..4],
+        [[EventReason::LaunchFailed; 3].as_slice(), &[EventReason::AskedToLeave]].concat()
+    );
+    assert_eq!((first.len(), herald.take_dropped()), (20, 300 - 256 + 3), "each takes the place of another");
+    // Where nothing but warnings waits, further ones are dropped.
+    let mut herald = Herald::default();
+    herald.happened(noon(), (0..300).map(|at| event(EventReason::LaunchFailed, at)));
+    assert_eq!(herald.take_dropped(), 300 - 256);
+}
+
+#[test]
+fn names_that_remind_of_secrets_are_told_and_what_people_wrote_is_not() {
+    let mut cluster = a_cluster();
+    let tokenizer = cluster.pools["cpu"].clone();
+    cluster.pool("tokenizer", tokenizer).pause =
+        Pause { up: true, reason: Some("password=hunter2".into()), ..Pause::default() };
+    cluster.pending("secret-sync-1", &[("cpu", "300")]);
+    let mut engine = Engine::new(None).unwrap();
+    let _ = engine.tick(cluster.now, cluster.observations());
+    let [event] = &engine.pods_told()[..] else { panic!("one pod") };
+    assert!(event.note.contains("tokenizer: "), "{}", event.note);
+    let said = engine.published(cluster.now);
+    let mut herald = Herald::default();
+    let tokenizer = said.documents.iter().find(|(own, _)| &*own.name == "tokenizer").expect("the pool");
+    herald.document(noon(), tokenizer.0, &DocumentStatus::default(), tokenizer.1);
+    let paused = told(&mut herald, noon());
+    assert_eq!(reasons(&paused), [EventReason::Paused]);
+    assert_eq!(paused[0].note, "growth held still: …");
+}
+
+#[test]
+fn no_control_character_is_told_and_a_note_is_bounded() {
+    let wild = "bad\u{1b}[31m\nline";
     let event = Event::new(EventReason::Draining, node("n1"), wild, Some("d/a1".to_owned()));
-    assert_eq!(event.note, "bad\\u{1b}[31m\\nline; … (decision d/a1)");
+    assert_eq!(event.note, "bad\\u{1b}[31m\\nline (decision d/a1)");
     let long = Event::new(EventReason::Draining, node("n1"), &"ä".repeat(2000), Some("d/a1".to_owned()));
     assert!(long.note.len() <= 1000 && long.note.ends_with("… (decision d/a1)"), "{}", long.note.len());
 }
