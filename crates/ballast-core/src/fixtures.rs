@@ -328,3 +328,12 @@ pub fn with_spec(pod: &mut Pod, change: impl FnOnce(&mut PodSpec)) {
 pub fn affinity(spec: &mut PodSpec) -> &mut Affinity {
     spec.affinity.get_or_insert_with(Affinity::default)
 }
+
+/// How many cases a property test takes: those of size `ci`, or those of size `full` where `BALLAST_TEST_SIZE` asks for it.
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "how much is tested is said from outside")]
+pub(crate) fn sized(ci: u32, full: u32) -> proptest::test_runner::Config {
+    let is_full = std::env::var("BALLAST_TEST_SIZE").is_ok_and(|size| size == "full");
+    let cases = if is_full { full } else { ci };
+    proptest::test_runner::Config { cases, failure_persistence: None, ..Default::default() }
+}

@@ -95,12 +95,12 @@ fn numbers_count_what_is_and_what_shall_be() {
 /// Changes a cluster so that a condition of its pool, or of the policy, is told so.
 type Case = (fn(&mut Cluster), DocumentKind, ConditionType, ConditionStatus, &'static str, &'static str);
 
-#[test]
-fn conditions_say_what_is_so() {
+/// Every condition, as it is and as it is not.
+const CONDITIONS: &[Case] = {
     use ConditionStatus::{False, True};
     use ConditionType::{Active, Conflicted, Degraded, Limited, Paused, Ready};
     use DocumentKind::{ClusterPolicy, VmPool};
-    let cases: &[Case] = &[
+    &[
         (|_| {}, VmPool, Ready, True, "Ready", "seen, valid and heeded"),
         (|_| {}, ClusterPolicy, Ready, True, "Ready", "seen, valid and heeded"),
         (
@@ -175,12 +175,17 @@ fn conditions_say_what_is_so() {
             "ForeignAutoscaler",
             "nodes carry marks of Karpenter",
         ),
-    ];
-    for (change, document, kind, status, code, words) in cases {
+    ]
+};
+
+#[test]
+fn conditions_say_what_is_so() {
+    for (change, document, kind, status, code, words) in CONDITIONS {
         let mut cluster = a_cluster();
         change(&mut cluster);
         let published = published(&cluster);
-        let said = if *document == VmPool { of_pool(&published) } else { of_cluster(&published) };
+        let said =
+            if *document == DocumentKind::VmPool { of_pool(&published) } else { of_cluster(&published) };
         assert_eq!(told(said, *kind), (*status, (*code).to_owned(), (*words).to_owned()));
     }
 }
@@ -418,7 +423,7 @@ fn a_plan_that_a_person_approved_stands_until_they_have_an_answer() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::fixtures::sized(100, 2_000))]
 
     /// What keeps ten thousand documents at rest from being written: nothing that is said passes with time.
     #[test]

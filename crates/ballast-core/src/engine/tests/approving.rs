@@ -374,83 +374,81 @@ fn a_node_that_waits_to_go_is_taken_back_without_a_second_yes() {
 /// What happens between the publication and the approval, and what is said then.
 type Case = (fn() -> Cluster, fn(&mut World, &mut PublishedPlan), &'static str);
 
+/// What an approval is refused for.
+const REFUSALS: &[Case] = &[
+    (three_wait, |world, _| world.engine.follow(world.now()), "this process does not lead"),
+    (
+        three_wait,
+        |world, _| world.cluster.policy.mode = Mode::Observe,
+        "the mode is Observe: only in Recommend is a plan carried out by an approval",
+    ),
+    (three_wait, |_, plan| plan.state = PlanState::Done, "it is not proposed any more"),
+    (
+        three_wait,
+        |world, _| world.cluster.policy.limits.nodes = None,
+        "limits.nodes and limits.costPerHour of the ClusterPolicy are not set",
+    ),
+    (
+        three_wait,
+        |world, _| world.cluster.now += Span::from_mins(10),
+        "it was valid until 2026-11-16T12:10:00Z",
+    ),
+    (three_wait, |_, plan| drop(plan.actions.pop()), "its actions are not those that its id stands for"),
+    (
+        one_unneeded,
+        |_, plan| plan.actions[0].target.name = "n1".into(),
+        "its actions are not those that its id stands for",
+    ),
+    (
+        one_unneeded,
+        |world, _| world.cluster.nodes.get_mut("n2").unwrap().metadata.uid = "made-anew".into(),
+        "n2 is another node of the same name",
+    ),
+    (one_unneeded, |world, _| drop(world.cluster.nodes.remove("n2")), "n2 is not there any more"),
+    (
+        one_unneeded,
+        |world, _| {
+            world.cluster.nodes.get_mut("n2").unwrap().spec.provider_id = "sim:///other".into();
+        },
+        "n2 is on another machine",
+    ),
+    (
+        three_wait,
+        |world, _| world.cluster.instance("cpu-2", "cpu", InstanceState::Running),
+        "cpu-2 is there already",
+    ),
+    (
+        three_wait,
+        |world, _| world.engine.memory_mut().ledger.launches_made = 1,
+        "cpu-1 was launched meanwhile",
+    ),
+    (three_wait, |world, _| world.cluster.policy.pause.up = true, "cpu is paused"),
+    (one_unneeded, |world, _| world.cluster.pools.get_mut("cpu").unwrap().pause.down = true, "cpu is paused"),
+    (
+        one_unneeded,
+        |world, _| {
+            let kept = labels(&[("ballast.dev/do-not-disrupt", "true")]);
+            world.cluster.nodes.get_mut("n2").unwrap().metadata.annotations = kept;
+        },
+        "it would break a promise: n2 is annotated to be kept",
+    ),
+    (
+        one_unneeded,
+        |world, _| {
+            world.cluster.running("new-1", "n2", &[("cpu", "1")]);
+        },
+        "it would break a promise: pod default/new-1 on n2 may not go",
+    ),
+    (
+        one_unneeded,
+        fill_the_ledger,
+        "so much is under way that not all of it can begin; approve it again later",
+    ),
+];
+
 #[test]
 fn every_refusal_says_why_and_nothing_is_done() {
-    let cases: &[Case] = &[
-        (three_wait, |world, _| world.engine.follow(world.now()), "this process does not lead"),
-        (
-            three_wait,
-            |world, _| world.cluster.policy.mode = Mode::Observe,
-            "the mode is Observe: only in Recommend is a plan carried out by an approval",
-        ),
-        (three_wait, |_, plan| plan.state = PlanState::Done, "it is not proposed any more"),
-        (
-            three_wait,
-            |world, _| world.cluster.policy.limits.nodes = None,
-            "limits.nodes and limits.costPerHour of the ClusterPolicy are not set",
-        ),
-        (
-            three_wait,
-            |world, _| world.cluster.now += Span::from_mins(10),
-            "it was valid until 2026-11-16T12:10:00Z",
-        ),
-        (three_wait, |_, plan| drop(plan.actions.pop()), "its actions are not those that its id stands for"),
-        (
-            one_unneeded,
-            |_, plan| plan.actions[0].target.name = "n1".into(),
-            "its actions are not those that its id stands for",
-        ),
-        (
-            one_unneeded,
-            |world, _| world.cluster.nodes.get_mut("n2").unwrap().metadata.uid = "made-anew".into(),
-            "n2 is another node of the same name",
-        ),
-        (one_unneeded, |world, _| drop(world.cluster.nodes.remove("n2")), "n2 is not there any more"),
-        (
-            one_unneeded,
-            |world, _| {
-                world.cluster.nodes.get_mut("n2").unwrap().spec.provider_id = "sim:///other".into();
-            },
-            "n2 is on another machine",
-        ),
-        (
-            three_wait,
-            |world, _| world.cluster.instance("cpu-2", "cpu", InstanceState::Running),
-            "cpu-2 is there already",
-        ),
-        (
-            three_wait,
-            |world, _| world.engine.memory_mut().ledger.launches_made = 1,
-            "cpu-1 was launched meanwhile",
-        ),
-        (three_wait, |world, _| world.cluster.policy.pause.up = true, "cpu is paused"),
-        (
-            one_unneeded,
-            |world, _| world.cluster.pools.get_mut("cpu").unwrap().pause.down = true,
-            "cpu is paused",
-        ),
-        (
-            one_unneeded,
-            |world, _| {
-                let kept = labels(&[("ballast.dev/do-not-disrupt", "true")]);
-                world.cluster.nodes.get_mut("n2").unwrap().metadata.annotations = kept;
-            },
-            "it would break a promise: n2 is annotated to be kept",
-        ),
-        (
-            one_unneeded,
-            |world, _| {
-                world.cluster.running("new-1", "n2", &[("cpu", "1")]);
-            },
-            "it would break a promise: pod default/new-1 on n2 may not go",
-        ),
-        (
-            one_unneeded,
-            fill_the_ledger,
-            "so much is under way that not all of it can begin; approve it again later",
-        ),
-    ];
-    for (cluster, happens, why) in cases {
+    for (cluster, happens, why) in REFUSALS {
         let mut world = recommending(cluster());
         let mut plan = stands(&mut world, None);
         happens(&mut world, &mut plan);

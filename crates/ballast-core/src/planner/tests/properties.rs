@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use crate::check::check;
-use crate::fixtures::{Cluster, a_pool, changed, labels};
+use crate::fixtures::{Cluster, a_pool, changed, labels, sized};
 use crate::kube::{ContainerPort, Name, Phase, PodSpec};
 use crate::observation::{Body, Change, InstanceState, Object, ObjectKey, ObjectKind, Observation, Source};
 use crate::planner::Scratch;
@@ -90,7 +90,7 @@ fn grow(seedling: &Seedling) -> Cluster {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(sized(200, 5_000))]
 
     #[test]
     fn no_plan_breaks_a_promise(seedling in seedling()) {

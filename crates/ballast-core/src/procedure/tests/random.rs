@@ -42,7 +42,7 @@ fn drive<M>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::fixtures::sized(256, 10_000))]
 
     #[test]
     fn stops_end_in_time(rows in prop::collection::vec((any::<usize>(), any::<u16>()), 1..60), waits: bool) {

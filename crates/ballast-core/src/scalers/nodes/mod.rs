@@ -1,8 +1,8 @@
 //! Virtual machines: which run, which are started, which go.
 //!
-//! Pods that wait and fit nowhere need nodes; nodes that nobody needs cost money. Up: pending pods, gangs, minimum sizes and
-//! headroom become wishes; the grant places them and starts nodes for what is left. Down: nodes that little would have to
-//! leave are emptied, if all that is displaced fits elsewhere together, and if it pays.
+//! Pods that wait and fit nowhere need nodes; nodes that nobody needs cost money. Up: pending pods, gangs, minimum sizes,
+//! headroom, buffers and requests become wishes; the grant places them and starts nodes for what is left. Down: nodes that
+//! little would have to leave are emptied, if all that is displaced fits elsewhere together, and if it pays.
 
 mod asks;
 mod census;
