@@ -5,11 +5,14 @@ use futures::future::join_all;
 use tokio::time::timeout;
 
 use ballast_core::observation::{Body, ErrorClass, Observation, Source, SourceError};
+use ballast_core::publish::{DocumentRef, Fault};
 use ballast_core::snapshot::Store;
 use ballast_core::units::Time;
 
 use crate::clock::Clock;
-use crate::kubernetes::{Connection, Holder, Kubernetes, REQUEST_TIMEOUT, Stored, holder, look_at_all};
+use crate::kubernetes::{
+    Connection, Holder, Kubernetes, REQUEST_TIMEOUT, SeenDocument, SeenDocuments, Stored, holder, look_at_all,
+};
 use crate::providers::{AllowedHosts, Providers};
 
 /// One instant of a cluster.
@@ -19,6 +22,8 @@ pub struct Look {
     pub taken_at: Time,
     /// What each source said.
     pub observations: Vec<Observation>,
+    /// Documents that are invalid, and so are passed over.
+    pub faults: Vec<(DocumentRef, Fault)>,
     /// What the leader has stored, or why that is not known.
     pub memory: Result<Stored, SourceError>,
     /// Who leads, or why that is not known.
@@ -29,13 +34,19 @@ pub struct Look {
 pub async fn look(connection: &Connection, namespace: &str) -> Look {
     let clock = Clock::start();
     let kubernetes = Kubernetes::new(connection.client.clone(), namespace);
+    let documents = SeenDocuments::default();
     let (mut observations, memory, leader) = tokio::join!(
-        look_at_all(&connection.client, clock),
+        look_at_all(&connection.client, clock, &documents),
         in_time(async { nothing_where_none(kubernetes.memory().read().await) }),
         in_time(holder(&connection.client, namespace)),
     );
     observations.extend(instances(&observations, clock).await);
-    Look { taken_at: clock.now(), observations, memory, leader }
+    let faults = documents.subscribe().borrow().values().filter_map(faulty).collect();
+    Look { taken_at: clock.now(), observations, faults, memory, leader }
+}
+
+fn faulty(document: &SeenDocument) -> Option<(DocumentRef, Fault)> {
+    Some((document.reference.clone(), document.fault.clone()?))
 }
 
 /// What the providers of all pools say.

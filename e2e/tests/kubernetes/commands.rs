@@ -119,6 +119,9 @@ fn doctor_names_what_is_wrong(stage: &Stage) -> Result<()> {
         Ok(stage.cluster.get(&["pdb", "never", "-o", "jsonpath={.status.expectedPods}"])? == "3")
     })?;
     stage.cluster.apply("{apiVersion: v1, kind: Service, metadata: {name: head}, spec: {type: NodePort, ports: [{port: 8265}]}}")?;
+    let odd = stage.policies("Enforce").replace("workers", "odd");
+    let odd = odd.replacen("max: 5", "max: 5\n  schedule: [{start: now and then, duration: 1h}]", 1);
+    stage.cluster.apply(&odd)?;
     let answer = stage.json(&["doctor"])?;
     let results = |id: &str| -> Vec<String> {
         let findings = answer["findings"].as_array().cloned().unwrap_or_default();
@@ -131,6 +134,9 @@ fn doctor_names_what_is_wrong(stage: &Stage) -> Result<()> {
     // The service account has the role of Observe, the policy says Enforce.
     ensure!(says("Permissions", "may not update leases") && says("Permissions", "\"Fail\""), "{answer:#}");
     ensure!(says("Leader", "nobody leads"), "{answer:#}");
+    ensure!(says("Documents", "VmPool/odd is invalid") && says("Documents", "\"Fail\""), "{answer:#}");
+    let status = stage.says("admin", &["status"])?;
+    ensure!(status.err.contains("note: VmPool/odd is invalid and passed over"), "{}", status.err);
     ensure!(says("Pools", "\"Ok\"") && says("Sources", "\"Ok\""), "{answer:#}");
     ensure!(says("DisruptionBudgets", "default/never allows no pod to leave"), "{answer:#}");
     ensure!(says("RayDashboards", "default/head"), "{answer:#}");
@@ -138,6 +144,7 @@ fn doctor_names_what_is_wrong(stage: &Stage) -> Result<()> {
     stage.cluster.apply(include_str!("../../../deploy/rbac/enforce.yaml"))?;
     stage.cluster.kubectl(&["delete", "pdb", "never"])?;
     stage.cluster.kubectl(&["delete", "service", "head"])?;
+    stage.cluster.kubectl(&["delete", "vmpool", "odd"])?;
     let said = stage.says("admin", &["doctor"])?;
     ensure!(said.code == 0, "{}{}", said.out, said.err);
     Ok(())

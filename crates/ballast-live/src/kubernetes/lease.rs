@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use ballast_core::observation::{ErrorClass, SourceError};
+use ballast_core::units::{Span, Time};
 
 use super::FIELD_MANAGER;
 use super::error::{classed, not_installed};
@@ -76,7 +77,20 @@ pub struct Holder {
     /// The identity of the process.
     pub identity: String,
     /// When it last said so, by its own clock.
-    pub renewed_at: Option<Timestamp>,
+    pub renewed_at: Option<Time>,
+    /// For how long that holds.
+    pub lasts: Span,
+}
+
+/// Leases that pass in silence until people are told that their holder does not live: clocks differ, and a renewal may come late.
+const SILENT_AFTER: i64 = 4;
+
+impl Holder {
+    /// For how long it has said nothing, where that is so long that it does not lead any more.
+    pub fn is_silent_for(&self, now: Time) -> Option<Span> {
+        let silence = now.since(self.renewed_at?);
+        Some(silence).filter(|silence| *silence > self.lasts.times(SILENT_AFTER))
+    }
 }
 
 /// Who holds the lease of a namespace; nobody where there is none, or it was given back.
@@ -88,9 +102,10 @@ pub async fn holder(client: &Client, namespace: &str) -> Result<Option<Holder>, 
     let leases: Api<LeaseObject> = Api::namespaced(client.clone(), namespace);
     let lease = leases.get_opt(NAME).await.map_err(|error| classed(&error))?;
     let spec = lease.and_then(|lease| lease.spec).unwrap_or_default();
-    let renewed_at = spec.renew_time.map(|at| at.0);
+    let renewed_at = spec.renew_time.map(|at| Time::from_millis(at.0.as_millisecond()));
+    let lasts = Span::from_secs(spec.lease_duration_seconds.unwrap_or(0).into());
     let identity = spec.holder_identity.filter(|identity| !identity.is_empty());
-    Ok(identity.map(|identity| Holder { identity, renewed_at }))
+    Ok(identity.map(|identity| Holder { identity, renewed_at, lasts }))
 }
 
 /// What to do about a lease.
@@ -284,5 +299,18 @@ mod tests {
         assert!(leads.outlasts(now, Duration::from_secs(5)));
         assert!(!leads.outlasts(now + Duration::from_secs(5), Duration::from_secs(5)));
         assert!(!Leadership::default().outlasts(now, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_holder_that_says_nothing_for_long_does_not_lead() {
+        let renewed_at = Some(Time::from_millis(1_000_000));
+        let holder = Holder { identity: "a".to_owned(), renewed_at, lasts: Span::from_secs(15) };
+        let after = |seconds| holder.is_silent_for(Time::from_millis(1_000_000) + Span::from_secs(seconds));
+        assert_eq!(
+            (after(-5), after(20), after(60), after(61)),
+            (None, None, None, Some(Span::from_secs(61)))
+        );
+        let unknown = Holder { renewed_at: None, ..holder };
+        assert_eq!(unknown.is_silent_for(Time::from_millis(9_000_000)), None);
     }
 }

@@ -92,11 +92,11 @@ pub fn watch_all(client: &Client, clock: Clock, told: &mpsc::Sender<Observation>
 }
 
 /// One look at every kind that the engine reads, as watches would begin with.
-pub(crate) async fn look_at_all(client: &Client, clock: Clock) -> Vec<Observation> {
+pub(crate) async fn look_at_all(client: &Client, clock: Clock, seen: &SeenDocuments) -> Vec<Observation> {
     // Nobody is told on the way: what was seen is the answer.
     let (told, _) = mpsc::channel(1);
     let look = async |kind| {
-        let watch = Watch::new(kind, client.clone(), clock, told.clone(), SeenDocuments::default());
+        let watch = Watch::new(kind, client.clone(), clock, told.clone(), seen.clone());
         as_its_type!(kind, watch, look)
     };
     futures::future::join_all(ObjectKind::ALL.map(look)).await

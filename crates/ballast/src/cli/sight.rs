@@ -84,18 +84,26 @@ impl Sight {
     fn live(&self, screen: &mut Screen) -> Result<Looked> {
         use ballast_live::look::{Look, look};
 
-        let (place, Look { taken_at, observations, memory, leader }) =
+        let (place, Look { taken_at, observations, faults, memory, leader }) =
             self.cluster.talk(async |connection| {
                 let seen = look(&connection, &self.namespace).await;
                 Ok((connection.server, seen))
             })?;
         refuse_blind(&place, &observations)?;
+        for (document, fault) in &faults {
+            screen.note(format_args!("note: {document} is invalid and passed over: {}", fault.problem));
+        }
         let stored = memory.unwrap_or_else(|error| {
             screen.note(format_args!("note: what Ballast remembers is not known: {error}"));
             Default::default()
         });
         let leader = match leader {
-            Ok(Some(holder)) => format!("led by {}", holder.identity),
+            Ok(Some(holder)) => match holder.is_silent_for(taken_at) {
+                None => format!("led by {}", holder.identity),
+                Some(silence) => {
+                    format!("nobody leads: {} is silent for {}", holder.identity, silence.rounded())
+                }
+            },
             Ok(None) => "nobody leads".to_owned(),
             Err(_) => "who leads is not known".to_owned(),
         };

@@ -3,8 +3,9 @@
 use ballast_core::engine::Engine;
 use ballast_core::observation::{ErrorClass, ObjectKind, Source};
 use ballast_core::policy::Mode;
+use ballast_core::publish::{DocumentRef, Fault};
 use ballast_live::doctor::{Facts, Missing, Rights};
-use ballast_live::kubernetes::Right;
+use ballast_live::kubernetes::{Holder, Right};
 
 use super::{Finding, workloads};
 use crate::present::figures::plural;
@@ -23,7 +24,7 @@ pub(super) fn all(facts: &Facts) -> Vec<Finding> {
     let now = facts.look.taken_at;
     let mut engine = Engine::following();
     let _ = engine.tick(now, facts.look.observations.clone());
-    for check in [kinds, permissions, leader] {
+    for check in [kinds, permissions, leader, documents] {
         findings.extend(check(facts));
     }
     findings.extend(policy(facts, &engine));
@@ -119,7 +120,17 @@ fn permissions(facts: &Facts) -> Vec<Finding> {
 
 fn leader(facts: &Facts) -> Vec<Finding> {
     const ID: &str = "Leader";
+    let silent = |holder: &Holder| holder.is_silent_for(facts.look.taken_at);
     vec![match &facts.look.leader {
+        Ok(Some(holder)) if let Some(silence) = silent(holder) => Finding::fail(
+            ID,
+            format!(
+                "{} held the lease and says nothing for {}: nobody leads",
+                holder.identity,
+                silence.rounded()
+            ),
+            "look at the log of `ballast run` and whether its pods run",
+        ),
         Ok(Some(holder)) => Finding::ok(ID, format!("{} leads", holder.identity)),
         Ok(None) => Finding::warn(
             ID,
@@ -130,6 +141,15 @@ fn leader(facts: &Facts) -> Vec<Finding> {
             Finding::warn(ID, format!("cannot be told: {error}"), "it takes the right to get its lease")
         }
     }]
+}
+
+fn documents(facts: &Facts) -> Vec<Finding> {
+    const ID: &str = "Documents";
+    let told = |(document, fault): &(DocumentRef, Fault)| {
+        let fix = "mend it: `ballast check -f FILE` shows the place in its file";
+        Finding::fail(ID, format!("{document} is invalid: {}", fault.problem), fix)
+    };
+    or_ok(facts.look.faults.iter().map(told).collect(), ID, || "all can be read".to_owned())
 }
 
 fn policy(facts: &Facts, engine: &Engine) -> Vec<Finding> {
