@@ -33,7 +33,7 @@ use ballast_core::units::Time;
 use crate::clock::Clock;
 use crate::kubernetes::{
     Answer, Connection, EventWriter, Events, Kubernetes, Leadership, Lease, LeaseTimes, Publisher,
-    REQUEST_TIMEOUT, SeenDocument, SeenDocuments, Word, watch_all,
+    REQUEST_TIMEOUT, SeenDocument, SeenDocuments, Stored, Word, watch_all,
 };
 use crate::providers::{AllowedHosts, Polling, Providers};
 
@@ -52,6 +52,8 @@ const REST_LONGEST: Duration = Duration::from_millis(500);
 const SAID_EVERY: Duration = Duration::from_secs(1);
 /// How often the loop turns when nothing happens, so that one that hangs can be told from one that rests.
 const TURN_EVERY: Duration = Duration::from_secs(5);
+/// How often one that only watches reads what the process that leads has stored.
+const RECALL_EVERY: Duration = Duration::from_secs(5);
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -132,6 +134,9 @@ pub struct Runner<L> {
     said_at: Instant,
     /// The pools were listed: what the ledger says of their machines can be asked for.
     knows_pools: bool,
+    /// What the process that leads had stored when it was last read, by one that only watches; and when that is done next.
+    recalled: Stored,
+    recall_at: Instant,
 }
 
 impl<L: Listener> Runner<L> {
@@ -194,6 +199,8 @@ impl<L: Listener> Runner<L> {
             unsaid: false,
             said_at: Instant::now(),
             knows_pools: false,
+            recalled: Stored::default(),
+            recall_at: Instant::now(),
             clock,
             options,
         }
@@ -219,6 +226,7 @@ impl<L: Listener> Runner<L> {
                 () = sleep_until(self.rested_at), if !is_rested => {}
                 () = sleep_until(self.said_at + SAID_EVERY), if self.unsaid => self.say().await,
                 Ok(()) = self.documents.changed() => self.heed_approval().await,
+                () = sleep_until(self.recall_at), if self.options.only_watches => self.recall().await,
                 () = sleep_until(wake) => self.observe_nothing(),
                 () = sleep(TURN_EVERY) => {}
             }
@@ -362,12 +370,32 @@ impl<L: Listener> Runner<L> {
         }
     }
 
+    /// Takes over what the process that leads has stored: who only watches begins nothing itself, and would take what is under
+    /// way for undone. Where it may not be read, what is seen has to do.
+    async fn recall(&mut self) {
+        self.recall_at = Instant::now() + RECALL_EVERY;
+        let Ok(stored) = self.stored().await else { return };
+        if stored == self.recalled {
+            return;
+        }
+        let now = self.clock.now();
+        if self.engine.lead(now, stored.ledger.as_deref(), stored.history.as_deref()).is_ok() {
+            self.engine.follow(now);
+            self.recalled = stored;
+            self.observe_nothing();
+        }
+    }
+
+    /// The memory as it is stored.
+    async fn stored(&self) -> Result<Stored, String> {
+        let read = tokio::time::timeout(REQUEST_TIMEOUT, self.kubernetes.memory().read()).await;
+        read.map_err(|_| "no answer about the memory in time".to_owned())?
+            .map_err(|error| format!("the memory cannot be read: {error}"))
+    }
+
     /// Leads from now on, with the memory that is stored. Where it cannot be read, the next renewal of the lease tries again.
     async fn lead(&mut self) -> Result<(), String> {
-        let read = tokio::time::timeout(REQUEST_TIMEOUT, self.kubernetes.memory().read()).await;
-        let stored = read
-            .map_err(|_| "no answer about the memory in time".to_owned())?
-            .map_err(|error| format!("the memory cannot be read: {error}"))?;
+        let stored = self.stored().await?;
         self.engine
             .lead(self.clock.now(), stored.ledger.as_deref(), stored.history.as_deref())
             // Else what was begun would be forgotten.

@@ -51,6 +51,7 @@ fn commands_tell_what_is_there_and_change_nothing_but_what_they_say() -> Result<
     stage.settles("web", 3, 2, &process)?;
     status_shows_who_leads(&stage)?;
     get_prints_what_kubectl_prints(&stage)?;
+    what_is_followed_knows_what_the_leader_knows(&stage)?;
     a_pause_holds_and_is_lifted(&stage)?;
     stage.settles("web", 0, 0, &process)
 }
@@ -100,6 +101,25 @@ fn get_prints_what_kubectl_prints(stage: &Stage) -> Result<()> {
     ensure!(names == stage.cluster.get(&["ballast", "-o", "name"])?.trim_end().to_owned() + "\n", "{names}");
     let none = stage.says("admin", &["get", "vmp", "nowhere"])?;
     ensure!(none.code == 1 && none.err.contains("there is no VmPool `nowhere`"), "{}", none.err);
+    Ok(())
+}
+
+/// Who only watches has no memory of its own, and takes that of the process that leads: a node is idle for as long as that one
+/// has seen it idle. The segment is smaller than the first lists could be; it does not begin anew for that.
+fn what_is_followed_knows_what_the_leader_knows(stage: &Stage) -> Result<()> {
+    let folder = stage.cluster.path("followed");
+    let folder = folder.to_string_lossy();
+    let said = stage.says("admin", &["record", &folder, "--follow", "--for", "8s", "--size", "1"])?;
+    ensure!(said.code == 0, "{}{}", said.out, said.err);
+    let replay = Command::new(ballast()?).args(["replay", &folder]).output().context("cannot replay")?;
+    let text = String::from_utf8_lossy(&replay.stdout).into_owned();
+    ensure!(replay.status.success() && text.contains("all as they were"), "{text}");
+    let segments: Vec<_> = std::fs::read_dir(&*folder)?.collect::<std::io::Result<_>>()?;
+    ensure!(segments.len() == 1, "{segments:?}");
+    let record = std::fs::read_to_string(segments[0].path())?;
+    let led = record.lines().filter(|line| line.contains("\"entry\":\"Led\"")).count();
+    let followed = record.lines().filter(|line| line.contains("\"entry\":\"Followed\"")).count();
+    ensure!(led > 0 && led == followed, "{led} {followed}");
     Ok(())
 }
 

@@ -28,7 +28,7 @@ pub struct MemoryStore {
 }
 
 /// What was stored by whoever led before.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
     /// The ledger as JSON.
     pub ledger: Option<String>,

@@ -34,7 +34,7 @@ pub(super) struct Args {
     /// Watch for so long
     #[arg(long = "for", value_name = "T", requires = "follow")]
     lasts: Option<Span>,
-    /// MiB after which a new segment begins
+    /// MiB after which a new segment begins; each holds at least as much again as the lists at its start
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..))]
     size: u64,
     /// Segments that are kept
@@ -78,8 +78,8 @@ async fn follow(args: &Args, connection: Connection) -> Result {
     while !stop.is_cancelled() {
         let over = stop.child_token();
         let segment = Segment::begin(&args.folder)?;
-        let keeper =
-            Keeper { segment, left: args.size << 20, over: over.clone(), trouble: Default::default() };
+        let fill = Fill { size: args.size << 20, written: 0, start: None };
+        let keeper = Keeper { segment, fill, over: over.clone(), trouble: Default::default() };
         let trouble = keeper.trouble.clone();
         Runner::start(connection.clone(), options(&args.sight.namespace), keeper).run(over).await?;
         if let Some(error) = trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take() {
@@ -143,31 +143,61 @@ impl Segment {
 /// Writes what the runner does.
 struct Keeper {
     segment: Segment,
-    /// Bytes until the next segment.
-    left: u64,
+    fill: Fill,
     over: CancellationToken,
     trouble: std::sync::Arc<std::sync::Mutex<Option<Failure>>>,
 }
 
 impl Listener for Keeper {
-    fn heard(&mut self, _: Time, engine: &mut Engine, _: &Came) {
+    fn heard(&mut self, _: Time, engine: &mut Engine, came: &Came) {
         let entries = engine.recorder().map(|recorder| recorder.take()).unwrap_or_default();
-        match self.segment.write(&entries) {
-            Ok(bytes) => self.left = self.left.saturating_sub(bytes),
+        let is_full = match self.segment.write(&entries) {
+            Ok(bytes) => self.fill.takes(bytes, came.plan.is_some()),
             Err(failure) => {
                 *self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(failure);
-                self.left = 0;
+                true
             }
-        }
-        if self.left == 0 {
+        };
+        if is_full {
             self.over.cancel();
         }
+    }
+}
+
+/// How full a segment is. Each begins with complete lists: one that ended before it held as much again would be followed by
+/// lists, and those by lists, and the cluster would be read over and over.
+struct Fill {
+    size: u64,
+    written: u64,
+    /// What was written up to the first plan.
+    start: Option<u64>,
+}
+
+impl Fill {
+    /// Takes so many bytes more; whether that is enough.
+    fn takes(&mut self, bytes: u64, has_planned: bool) -> bool {
+        self.written += bytes;
+        if has_planned && self.start.is_none() {
+            self.start = Some(self.written);
+        }
+        self.start.is_some_and(|start| self.written >= self.size.max(2 * start))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_segment_holds_more_than_the_lists_that_it_begins_with() {
+        let mut fill = Fill { size: 100, written: 0, start: None };
+        assert!(!fill.takes(500, false), "nothing was planned yet");
+        assert!(!fill.takes(100, true) && !fill.takes(599, true));
+        assert!(fill.takes(1, false));
+        let mut small = Fill { size: 100, written: 0, start: None };
+        assert!(!small.takes(10, true) && !small.takes(89, true));
+        assert!(small.takes(1, true));
+    }
 
     #[test]
     fn only_segments_are_ever_removed() {
