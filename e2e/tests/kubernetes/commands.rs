@@ -177,7 +177,7 @@ fn a_look_is_recorded_and_replays(stage: &Stage) -> Result<()> {
     ensure!(said.code == 0, "{}{}", said.out, said.err);
     let replay = Command::new(ballast()?).args(["replay", &folder]).output().context("cannot replay")?;
     let text = String::from_utf8_lossy(&replay.stdout).into_owned();
-    ensure!(replay.status.success() && text.contains("1 plans, all as they were"), "{text}");
+    ensure!(replay.status.success() && text.contains("1 plan, all as they were"), "{text}");
     let from = Command::new(ballast()?).args(["plan", "--from", &folder]).output().context("cannot plan")?;
     ensure!(from.status.code() == Some(2), "{}", String::from_utf8_lossy(&from.stderr));
     Ok(())
