@@ -20,7 +20,7 @@ fn ballast(args: &[&str]) -> Command {
 fn status_tells_what_is_there() {
     ballast(&[&["status"], &FROM[..]].concat()).assert().code(0).stderr_eq(str![]).stdout_eq(str![[r#"
 tests/documents   mode Enforce
-2026-11-15 06:00:00 UTC   $0.40/h   2 pods waiting   1 plans
+2026-11-15 06:00:00 UTC   $0.40/h   2 pods waiting   1 plan
 
 POOL    READY   STARTING   LEAVING   STOPPED   MAX   CPU             MEMORY          GPU   COST/H
 plain       1          ·         ·         1     4   ██████░░  75%   ░░░░░░░░   0%   ·       0.40
