@@ -41,6 +41,25 @@ fn a_job_waits_runs_and_is_paid_for() {
 }
 
 #[test]
+fn pods_of_another_revision_are_not_meant_where_match_label_keys_says_so() {
+    let unserved = |keys: Value| {
+        let away = json!({"labelSelector": {"matchLabels": {"app": "web"}}, "matchLabelKeys": keys,
+            "topologyKey": "kubernetes.io/hostname"});
+        let pod_spec = json!({"affinity":
+            {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [away]}}});
+        let web = |name: &str| {
+            json!({"name": name, "requests": {"cpu": "1"}, "labels": {"app": "web", "hash": name},
+                "podSpec": pod_spec})
+        };
+        let workloads = [web("old"), web("new")];
+        let spec =
+            json!({"until": "1h", "controller": "None", "pools": [pool(1, 0)], "workloads": workloads});
+        run(spec).pending.unserved
+    };
+    assert_eq!((unserved(json!([])), unserved(json!(["hash"]))), (1, 0));
+}
+
+#[test]
 fn shares_of_a_gpu_lie_on_one_device_and_gangs_come_together_or_not_at_all() {
     let shares = run(json!({
         "until": "1h", "controller": "None", "pools": [pool(1, 0)],

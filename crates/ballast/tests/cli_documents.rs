@@ -209,6 +209,20 @@ fn since_when_a_pod_waits_is_told_where_it_says_when_it_was_made() {
 }
 
 #[test]
+fn a_provider_that_nobody_speaks_to_yet_is_named() {
+    let azure = cluster().replace("{kind: Simulated}", "{kind: Azure}");
+    for command in [&["check", "-f", "-"][..], &["plan", "-f", "-", "-o", "name"]] {
+        ballast(command).stdin(azure.clone()).assert().stderr_eq(str![[r#"
+warning: spec.provider.kind: no adapter for `Azure` in this release: nothing would be started
+  --> -:11:20
+...
+   = help: machines of any cloud can be reached through `External`
+...
+"#]]);
+    }
+}
+
+#[test]
 fn a_pool_that_has_no_node_is_named() {
     let other = cluster().replace("labels: {pool: plain}}\nspec", "labels: {pool: plane}}\nspec");
     ballast(&["plan", "-f", "-", "-o", "name"]).stdin(other).assert().stderr_eq(str![[r#"

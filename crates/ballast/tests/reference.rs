@@ -12,6 +12,7 @@ use ballast_core::check::check;
 use ballast_core::documents::{self, DocumentKind, File};
 use ballast_core::memory::Memory;
 use ballast_core::plan::{Plan, PlanId, PromiseNote, Subject};
+use ballast_core::policy::Provider;
 use ballast_core::snapshot::Store;
 use ballast_sim::scenario::ScenarioSpec;
 use serde_json::{Value, json};
@@ -166,6 +167,28 @@ fn every_action_target_scaler_and_step_stands_in_the_example_of_a_plan() {
         for word in words {
             assert!(shown.contains(&word), "{name}: {word} is not shown");
         }
+    }
+}
+
+#[test]
+fn no_list_of_the_report_is_empty_in_the_example_of_a_plan() {
+    let (schema, report) = (schema("Plan"), &example("plan.json")["report"]);
+    let lists = schema["$defs"]["Report"]["properties"].as_object().unwrap().iter();
+    let lists: Vec<&String> =
+        lists.filter(|(_, field)| field["type"] == "array").map(|(name, _)| name).collect();
+    assert!(lists.len() > 5, "{lists:?}");
+    for list in lists {
+        assert!(report[list].as_array().is_some_and(|entries| !entries.is_empty()), "{list} is not shown");
+    }
+}
+
+#[test]
+fn the_reference_names_the_providers_that_nobody_speaks_to_yet() {
+    let kind = schema("VmPool")["$defs"]["Provider"]["properties"]["kind"]["description"].to_string();
+    let (_, without) = kind.split_once("in a simulation.").unwrap();
+    for provider in Provider::KINDS {
+        let is_named = without.contains(&format!("`{provider}`"));
+        assert_eq!(is_named, Provider::WITHOUT_ADAPTER.contains(&provider), "{provider}");
     }
 }
 

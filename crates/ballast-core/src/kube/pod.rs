@@ -349,6 +349,11 @@ pub struct PodVolume {
 }
 
 impl PodVolume {
+    /// Whether it is claimed, and so somewhere.
+    pub fn claims(&self) -> bool {
+        self.persistent_volume_claim.is_some() || self.ephemeral.is_some()
+    }
+
     /// Whether it is a disk that the pod names itself, without a claim.
     pub fn is_disk(&self) -> bool {
         let Self { gce_persistent_disk, aws_elastic_block_store, azure_disk, iscsi, rbd, .. } = self;

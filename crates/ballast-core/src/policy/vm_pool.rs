@@ -88,11 +88,28 @@ pub struct Members {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Provider {
-    /// `Simulated`, `Azure`, `Aws`, `Aliyun`, `External`, `Exec` or `ExternalGrpc`.
+    /// `External`, or `Simulated` in a simulation. `Azure`, `Aws`, `Aliyun`, `Exec` and `ExternalGrpc` are read and checked; this
+    /// release has no adapter for them, and nothing would be started.
     pub kind: Name,
     /// What the provider needs to know, in its own words.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<Name, Name>,
+}
+
+impl Provider {
+    /// Every kind that a document may name.
+    pub const KINDS: [&str; 7] = ["Simulated", "Azure", "Aws", "Aliyun", "External", "Exec", "ExternalGrpc"];
+    /// Those that nobody here speaks to yet. An adapter that comes takes its name off this list: warnings, the refusal of a live
+    /// process and the reference go by it.
+    pub const WITHOUT_ADAPTER: [&str; 5] = ["Azure", "Aws", "Aliyun", "Exec", "ExternalGrpc"];
+
+    /// Why nothing would be started by this provider, where that is so.
+    pub fn without_adapter(&self) -> Option<String> {
+        let kind = &*self.kind;
+        Self::WITHOUT_ADAPTER
+            .contains(&kind)
+            .then(|| format!("no adapter for `{kind}` in this release: nothing would be started"))
+    }
 }
 
 /// What a new node will look like.

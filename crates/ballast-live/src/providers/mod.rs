@@ -107,7 +107,11 @@ impl Provider {
         let provider = &pool.spec.provider;
         match &*provider.kind {
             "External" => External::new(&provider.settings, hosts).map(Self::External),
-            other => Err(error(ErrorClass::Invalid, format!("the provider `{other}` cannot be used live"))),
+            other => {
+                let why = provider.without_adapter();
+                let why = why.unwrap_or_else(|| format!("the provider `{other}` cannot be used live"));
+                Err(error(ErrorClass::Invalid, why))
+            }
         }
     }
 }
@@ -123,5 +127,30 @@ fn stop_word(mode: StopMode) -> &'static str {
     match mode {
         StopMode::Deallocate => "Deallocate",
         StopMode::Delete => "Delete",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ballast_core::policy;
+    use serde_json::json;
+
+    #[test]
+    fn every_kind_is_spoken_to_or_said_not_to_be() {
+        for kind in policy::Provider::KINDS {
+            let settings = json!({"endpoint": "https://machines.example"});
+            let spec = json!({"provider": {"kind": kind, "settings": settings}, "max": 1,
+                "template": {"allocatable": {"cpu": "1", "memory": "1Gi"}}});
+            let spec = serde_json::from_value(spec).unwrap();
+            let pool = VmPool { name: "a".into(), namespace: Name::default(), spec };
+            let hosts = AllowedHosts::new(&["machines.example".into()]);
+            let refused = Provider::of(&pool, &hosts).err();
+            let is_told = policy::Provider::WITHOUT_ADAPTER.contains(&kind) || kind == "Simulated";
+            assert_eq!(refused.is_some(), is_told, "{kind}: {refused:?}");
+            if let (Some(refused), Some(why)) = (refused, pool.spec.provider.without_adapter()) {
+                assert_eq!(refused.message, why);
+            }
+        }
     }
 }

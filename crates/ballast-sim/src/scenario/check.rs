@@ -5,7 +5,9 @@ use std::fmt;
 
 use super::figures::unknown;
 use super::{Arrivals, Budget, Distribution, DocumentChange, Fault, FaultKind, ScenarioSpec, Workload};
-use ballast_core::documents::{Finding, Findings, Path, check_cluster_policy, check_requests, check_vm_pool};
+use ballast_core::documents::{
+    Finding, Findings, Path, ProblemCode, check_cluster_policy, check_requests, check_vm_pool,
+};
 use ballast_core::kube::Name;
 use ballast_core::policy::NodeTemplate;
 use ballast_core::units::{Quantity, Share, Span};
@@ -56,7 +58,9 @@ impl Complaints {
 
     /// What the documents themselves would be refused for; `place` is where their spec stands.
     fn findings(&mut self, place: &str, Findings(found): Findings) {
-        for Finding { path, message, allowed, suggestion, .. } in found {
+        // What is doubtful of a live cluster is no fault of a simulated one, where every provider is there.
+        let wrong = found.into_iter().filter(|finding| finding.code != ProblemCode::Doubtful);
+        for Finding { path, message, allowed, suggestion, .. } in wrong {
             let field = Path(path.0.into_iter().skip(1).collect()).behind(place);
             let more = allowed.map(|allowed| format!("; allowed is {allowed}"));
             let more = more.or(suggestion.map(|suggestion| format!("; {suggestion}")));
@@ -217,6 +221,10 @@ impl ScenarioSpec {
             told.distribution(format!("{path}.startUp"), Some(&workload.start_up));
             let checkpoint = workload.checkpoint.is_none_or(|span| span > Span::ZERO);
             told.require(checkpoint, format!("{path}.checkpoint"), "a checkpoint every 0s");
+            for (number, volume) in workload.pod_spec.volumes.iter().enumerate() {
+                let message = "a simulated cluster has no volumes that could be claimed: leave it out";
+                told.require(!volume.claims(), format!("{path}.podSpec.volumes[{number}]"), message);
+            }
         }
         for (at, job) in self.jobs.iter().enumerate() {
             check_members(told, &format!("jobs[{at}].members"), job.members);

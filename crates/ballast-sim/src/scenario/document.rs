@@ -149,7 +149,9 @@ mod tests {
         let spec = json!({
             "until": "0s",
             "pools": [{"name": "a", "spec": {"provider": {"kind": "Simulated"}, "min": 5, "max": 4, "template": {}}}],
-            "workloads": [{"name": "w", "gpuMilli": 1000, "members": 0, "arrivals": {"wave": 2.0, "at": ["2h", "1h"]}}],
+            "workloads": [{"name": "w", "gpuMilli": 1000, "members": 0, "arrivals": {"wave": 2.0, "at": ["2h", "1h"]},
+                "podSpec": {"volumes": [{"name": "tmp", "emptyDir": {}},
+                    {"name": "data", "persistentVolumeClaim": {"claimName": "d"}}]}}],
             "faults": [{"kind": "EmptyView", "at": "5m", "pool": "b"},
                 {"kind": "StockOut", "at": "5m", "zone": "z", "share": "50%"}],
             "expect": {"cost": [2, 1], "costs": [1, 2], "unserved.v": [0, 0], "unserved.w": [0, 0]}
@@ -169,6 +171,7 @@ mod tests {
                 "workloads[0].arrivals.wave",
                 "workloads[0].members",
                 "workloads[0].gpuMilli",
+                "workloads[0].podSpec.volumes[1]",
                 "faults[0].pool",
                 "faults[0].pool",
                 "faults[0].view",

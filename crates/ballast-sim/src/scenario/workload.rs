@@ -65,8 +65,8 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub annotations: Labels,
     /// Everything else that the `spec` of a Kubernetes Pod can say, written as there. Read are `nodeSelector`, `affinity`,
-    /// `tolerations`, `topologySpreadConstraints`, `volumes`, `hostNetwork` and the `ports` of containers, `containers`,
-    /// `initContainers`, `resources` and `overhead` for what they request, `restartPolicy`, `priorityClassName`, `schedulingGates`,
+    /// `tolerations`, `topologySpreadConstraints`, `volumes` (none that is claimed), `hostNetwork` and the `ports` of containers,
+    /// `containers`, `initContainers`, `resources` and `overhead` for what they request, `restartPolicy`, `priorityClassName`, `schedulingGates`,
     /// `schedulerName`, `resourceClaims` and `terminationGracePeriodSeconds`.
     #[serde(default, skip_serializing_if = "is_default")]
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]

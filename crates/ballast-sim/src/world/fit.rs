@@ -92,7 +92,7 @@ impl World {
         let there = term.everywhere
             || (namespaces.is_empty() && class.namespace == of.namespace)
             || namespaces.contains(&class.namespace);
-        there && term.selector.is_some_and(|selector| selector.matches(&class.labels))
+        there && term.selects(of, class)
     }
 
     fn is_near(&self, class: &Class, labels: &Labels) -> bool {
@@ -100,8 +100,7 @@ impl World {
             let counts = self.count(term, class);
             let Some(domain) = labels.get(term.key) else { return false };
             // The first of a group that wants to be near itself may go anywhere.
-            let first =
-                counts.is_empty() && term.selector.is_some_and(|selector| selector.matches(&class.labels));
+            let first = counts.is_empty() && term.selects(class, class);
             first || counts.contains_key(domain)
         })
     }
@@ -139,7 +138,7 @@ impl World {
                 domains.push(0);
             }
             let least = domains.into_iter().min().unwrap_or(0);
-            let mine = u32::from(term.selector.is_some_and(|selector| selector.matches(&class.labels)));
+            let mine = u32::from(term.selects(class, class));
             let here = counts.get(domain).copied().unwrap_or(0);
             i64::from(here + mine) - i64::from(least) <= i64::from(spread.max_skew)
         })
@@ -173,13 +172,24 @@ struct Term<'a> {
     namespaces: &'a [Name],
     everywhere: bool,
     key: &'a Name,
+    /// Labels in which they are to be like the pod whose term it is, such as the hash of its template.
+    alike_in: &'a [Name],
+}
+
+impl Term<'_> {
+    /// Whether a term of one class means the pods of another, wherever they are.
+    fn selects(&self, of: &Class, other: &Class) -> bool {
+        let alike = |key: &Name| of.labels.get(key).is_none_or(|value| other.labels.get(key) == Some(value));
+        self.selector.is_some_and(|selector| selector.matches(&other.labels))
+            && self.alike_in.iter().all(alike)
+    }
 }
 
 fn means(term: &Term<'_>, of: &Class, other: &Class) -> bool {
     let there = term.everywhere
         || (term.namespaces.is_empty() && other.namespace == of.namespace)
         || term.namespaces.contains(&other.namespace);
-    there && term.selector.is_some_and(|selector| selector.matches(&other.labels))
+    there && term.selects(of, other)
 }
 
 /// The required terms of affinity (`near`) or anti-affinity.
@@ -199,6 +209,7 @@ fn terms(spec: &PodSpec, near: bool) -> Vec<Term<'_>> {
             namespaces: &term.namespaces,
             everywhere: term.namespace_selector.as_ref().is_some_and(LabelSelector::is_empty),
             key: &term.topology_key,
+            alike_in: &term.match_label_keys,
         })
         .collect()
 }
@@ -209,6 +220,7 @@ fn spread_term(spread: &TopologySpread) -> Term<'_> {
         namespaces: &[],
         everywhere: false,
         key: &spread.topology_key,
+        alike_in: &spread.match_label_keys,
     }
 }
 

@@ -14,10 +14,16 @@ use crate::present::{Doing, Failure, Screen};
 
 /// Turn a cluster, or a record of one, into a scenario for `ballast simulate`.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(subcommand)]
     from: From,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  kubectl get nodes,pods,pdb,daemonsets -A -o json | ballast import kubectl - pools.yaml --to today.yaml
+  ballast import openb openb_node_list_all_node.csv openb_pod_list_default.csv --to openb.yaml";
 
 #[derive(clap::Subcommand)]
 enum From {

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use clap::Command;
+use clap::{Arg, Command};
 
 /// Every command with its help, as `--help` prints it.
 pub(super) fn page(command: Command) -> String {
     let mut page = String::from(
         "# Commands\n\nWritten by `cargo xtask generate` from the program itself.\n\n\
-         Data goes to stdout, all else to stderr. `NO_COLOR` is honoured.\n",
+         Data goes to stdout, all else to stderr. `NO_COLOR` is honoured. The global options are told once, under \
+         `ballast`; every command takes them.\n",
     );
     let mut root = command.term_width(100);
     root.build();
@@ -18,7 +19,10 @@ pub(super) fn page(command: Command) -> String {
 
 fn describe(page: &mut String, command: &Command, parents: &str) {
     let name = format!("{parents}{}", command.get_name());
-    let help = command.clone().bin_name(&name).term_width(100).render_long_help().to_string();
+    let is_root = parents.is_empty();
+    let told_once = |arg: Arg| if arg.is_global_set() && !is_root { arg.hide(true) } else { arg };
+    let mut own = command.clone().bin_name(&name).term_width(100).mut_args(told_once);
+    let help = own.render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
     // `help` only repeats what stands here.

@@ -2,12 +2,10 @@
 
 use super::{Findings, Path, requests, shared};
 use crate::documents::{printable, read::words_in_words, suggest};
-use crate::policy::{NodeTemplate, Price, Times, VmPoolSpec};
+use crate::policy::{NodeTemplate, Price, Provider, Times, VmPoolSpec};
 use crate::snapshot::{HOSTNAME_LABEL, POOL_LABEL, TYPE_LABEL, ZONE_LABEL};
 use crate::units::{Money, Quantity, Span};
 
-/// Who can run machines.
-const PROVIDERS: [&str; 7] = ["Simulated", "Azure", "Aws", "Aliyun", "External", "Exec", "ExternalGrpc"];
 /// What an hour of the dearest machine costs, many times over; more is a slip of the point.
 const PRICE_MAX: Money = Money::from_micros(100_000 * 1_000_000);
 /// The smallest machines have a hundred times as much.
@@ -19,7 +17,7 @@ pub(in crate::documents) fn vm_pool(spec: &VmPoolSpec, found: &mut Findings) {
     let path = Path::default().key("spec");
     shared::range(found, &path, spec.min, spec.max);
     members(found, &path.key("members"), spec);
-    provider(found, &path.key("provider"), &spec.provider.kind);
+    provider(found, &path.key("provider"), &spec.provider);
     template(found, &path.key("template"), &spec.template);
     price(found, &path.key("price"), &spec.price);
     times(found, &path.key("times"), &spec.times);
@@ -57,12 +55,16 @@ fn members(found: &mut Findings, path: &Path, spec: &VmPoolSpec) {
     }
 }
 
-fn provider(found: &mut Findings, path: &Path, kind: &str) {
-    if !PROVIDERS.contains(&kind) {
+fn provider(found: &mut Findings, path: &Path, provider: &Provider) {
+    let kind = &*provider.kind;
+    if let Some(why) = provider.without_adapter() {
+        found.doubt(path.key("kind"), why).help("machines of any cloud can be reached through `External`");
+    }
+    if !Provider::KINDS.contains(&kind) {
         let finding =
             found.invalid(path.key("kind"), format!("there is no provider `{}`", printable(kind, 60)));
-        finding.allowed(words_in_words(&PROVIDERS));
-        if let Some(meant) = suggest::nearest(kind, PROVIDERS) {
+        finding.allowed(words_in_words(&Provider::KINDS));
+        if let Some(meant) = suggest::nearest(kind, Provider::KINDS) {
             finding.help(format!("did you mean `{meant}`?"));
         }
     }

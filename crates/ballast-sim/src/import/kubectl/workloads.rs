@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use ballast_core::kube::{Labels, Name, Phase, Pod, PodSpec};
+use ballast_core::kube::{Labels, Name, Phase, Pod, PodSpec, PodVolume};
 use ballast_core::snapshot::{ClassKey, Gang};
 use ballast_core::units::Span;
 
@@ -54,6 +54,12 @@ pub(super) fn workloads_of(
             Some(gang) => gangs.entry(gang.key()).or_insert_with(|| (gang, Vec::new())).1.push(pod),
             None => alone.push(pod),
         }
+    }
+    let claiming = pods.iter().filter(|pod| pod.spec.volumes.iter().any(PodVolume::claims)).count();
+    if claiming > 0 {
+        notes.push(format!(
+            "no volume can be claimed in a scenario, and these pods run without theirs: {claiming}"
+        ));
     }
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (key, (gang, members)) in gangs {
@@ -129,6 +135,8 @@ fn workload_of(group: &Group<'_>, places: &BTreeMap<&Name, Name>) -> Workload {
     let pod = group.pods[0];
     let starts = if pod.status.phase == Phase::Running { Span::ZERO } else { Span::from_secs(5) };
     let at = if group.waits() { vec![WAITING_COME] } else { Vec::new() };
+    let mut pod_spec = (*pod.spec).clone();
+    pod_spec.volumes.retain(|volume| !volume.claims());
     let mut runs_on: BTreeMap<Name, u32> = BTreeMap::new();
     for place in group.pods.iter().filter_map(|pod| places.get(&pod.node_name)) {
         *runs_on.entry(place.clone()).or_default() += 1;
@@ -156,7 +164,7 @@ fn workload_of(group: &Group<'_>, places: &BTreeMap<&Name, Name>) -> Workload {
         priority: pod.spec.priority.unwrap_or(0),
         labels: shared_labels(&group.pods),
         annotations: (*pod.metadata.annotations).clone(),
-        pod_spec: (*pod.spec).clone(),
+        pod_spec,
     }
 }
 
@@ -210,5 +218,16 @@ mod tests {
         let (half, notes) = workloads(&pods);
         assert_eq!((half[0].gang, half[0].members), (true, 2));
         assert_eq!(notes, ["gang ml/train says 3 members and has 2 here: that many it has in the scenario"]);
+    }
+
+    #[test]
+    fn what_is_claimed_is_left_out_and_told() {
+        let mut pod = member("a", "app", 1);
+        let volumes = json!([{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}, {"name": "tmp", "emptyDir": {}}]);
+        std::sync::Arc::make_mut(&mut pod.spec).volumes = serde_json::from_value(volumes).expect("volumes");
+        let (workloads, notes) = workloads(&[pod]);
+        let volumes: Vec<&str> = workloads[0].pod_spec.volumes.iter().map(|volume| &*volume.name).collect();
+        assert_eq!(volumes, ["tmp"]);
+        assert_eq!(notes, ["no volume can be claimed in a scenario, and these pods run without theirs: 1"]);
     }
 }
