@@ -103,15 +103,7 @@ pub fn plan_with(
     report.waiting = said.waiting.clone().and(say::leaving(snapshot, memory));
     report.skipped = placed.skipped.clone();
     report.infeasible = said.infeasible.clone();
-    let unknown = (!said.launches.is_empty()).then(|| say::unknown_daemons(snapshot, now)).flatten();
-    report.unmodelled = said
-        .unmodelled
-        .iter()
-        .cloned()
-        .chain(unknown)
-        .chain(say::resizes(snapshot))
-        .chain(say::cordons(snapshot))
-        .collect();
+    report.unmodelled = said.unmodelled(snapshot, now);
     removals.idle_since.extend(nodeless);
     report.trace = placed.options.clone().and(removals.candidates.into_iter().map(Step::Candidate));
     report.next_look = Some(next_look(snapshot, memory, now, [removals.next_at, asks_change_at]));

@@ -23,7 +23,7 @@ pub(super) struct Said {
     pub(super) waiting: Shared<Waiting>,
     /// What no option can serve, and no growth either that is only put off.
     pub(super) infeasible: Shared<Infeasible>,
-    pub(super) unmodelled: Vec<Unmodelled>,
+    unmodelled: Vec<Unmodelled>,
     pub(super) launches: Shared<Action>,
     /// The limit that keeps each pool from growing further, where more is asked of it.
     limits: BTreeMap<Name, Limit>,
@@ -31,6 +31,13 @@ pub(super) struct Said {
 }
 
 impl Said {
+    /// What is not judged as the scheduler would judge it: of what asks, of what is there, and of what would be launched.
+    pub(super) fn unmodelled(&self, snapshot: &Snapshot, now: Time) -> Vec<Unmodelled> {
+        let daemons = (!self.launches.is_empty()).then(|| unknown_daemons(snapshot, now)).flatten();
+        let asked = self.unmodelled.iter().cloned();
+        asked.chain(daemons).chain(resizes(snapshot)).chain(cordons(snapshot)).collect()
+    }
+
     /// Of needs that were placed; the first `rising` of the new nodes are not this plan's.
     pub(super) fn new(
         bins: &Bins<'_>,
@@ -307,7 +314,7 @@ fn told_of_volumes<'s>(snapshot: &'s Snapshot, class: &'s Class) -> impl Iterato
 }
 
 /// Pods that the scheduler would also place on nodes that are cordoned, where there are some.
-pub(super) fn cordons(snapshot: &Snapshot) -> Option<Unmodelled> {
+fn cordons(snapshot: &Snapshot) -> Option<Unmodelled> {
     let cordon = Taint {
         key: "node.kubernetes.io/unschedulable".into(),
         value: Name::default(),
@@ -326,7 +333,7 @@ pub(super) fn cordons(snapshot: &Snapshot) -> Option<Unmodelled> {
 }
 
 /// Pods that the kubelet has not given yet what their spec asks for: they are reckoned with what it asks for.
-pub(super) fn resizes(snapshot: &Snapshot) -> Option<Unmodelled> {
+fn resizes(snapshot: &Snapshot) -> Option<Unmodelled> {
     let names = snapshot.resizing.iter().map(|&pod| &snapshot.pod(pod).name);
     let example = names.min()?.clone();
     let feature = "pod that is resized where it runs: reckoned with what its spec asks for".into();
@@ -334,7 +341,7 @@ pub(super) fn resizes(snapshot: &Snapshot) -> Option<Unmodelled> {
 }
 
 /// New nodes may turn out smaller than they were planned where it is not known what runs on every node.
-pub(super) fn unknown_daemons(snapshot: &Snapshot, now: Time) -> Option<Unmodelled> {
+fn unknown_daemons(snapshot: &Snapshot, now: Time) -> Option<Unmodelled> {
     snapshot.trouble(&Source::kubernetes(ObjectKind::DaemonSet), now)?;
     let example = snapshot.pools.first().map(|pool| pool.name.clone()).unwrap_or_default();
     Some(Unmodelled { feature: "daemons on new nodes".into(), count: snapshot.pools.len() as u32, example })
