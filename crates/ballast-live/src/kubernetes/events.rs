@@ -1,7 +1,7 @@
 //! Events: what the herald of the core wants told is written into the API, once each.
 //!
 //! Nothing waits for an event. The runner hands them over without waiting; where the API is slow they are dropped and counted, and
-//! where it refuses them they are left alone for a while. Only who leads hands any over.
+//! where it refuses them, those of the same namespace are left alone for a while. Only who leads hands any over.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,7 +27,7 @@ use super::{Leadership, REQUEST_TIMEOUT, Tally, plain};
 
 /// Events that wait to be written: more than the herald lets go at once.
 const WAITING_MAX: usize = 64;
-/// Where the API refuses events, none is tried for so long.
+/// Where the API refuses an event, none is tried in its namespace for so long: it may be going, or closed to us.
 const REFUSED_FOR: Duration = Duration::from_secs(60);
 /// Who tells them.
 const CONTROLLER: &str = "ballast.dev/ballast";
@@ -121,7 +121,7 @@ pub(crate) struct EventWriter {
 impl EventWriter {
     /// Writes what it is handed until it is told to stop.
     pub(crate) async fn run(self, mut handed: mpsc::Receiver<(Time, Event)>, stop: CancellationToken) {
-        let mut rests_until = Instant::now();
+        let mut rests: BTreeMap<String, Instant> = BTreeMap::new();
         let mut written = 0_u64;
         loop {
             let (at, event) = tokio::select! {
@@ -132,20 +132,22 @@ impl EventWriter {
                 },
             };
             let may = self.leadership.borrow().outlasts(Instant::now(), REQUEST_TIMEOUT);
-            if !may || Instant::now() < rests_until {
+            rests.retain(|_, until| Instant::now() < *until);
+            let namespace = namespace(&event.regarding);
+            if !may || rests.contains_key(namespace) {
                 self.tally.drop_events(1);
                 continue;
             }
             written += 1;
             let object = self.object(&event, at, written);
-            let path = format!("/apis/events.k8s.io/v1/namespaces/{}/events", namespace(&event.regarding));
+            let path = format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
             match plain::send(&self.client, Method::POST, &path, "application/json", Some(&object)).await {
                 Ok(_) => self.tally.event_told(event.reason),
                 Err(error) => {
                     self.tally.drop_events(1);
                     tracing::warn!(reason = %event.reason, %error, "cannot tell an event");
                     if error.class == ErrorClass::Auth {
-                        rests_until = Instant::now() + REFUSED_FOR;
+                        rests.insert(namespace.to_owned(), Instant::now() + REFUSED_FOR);
                     }
                 }
             }
@@ -218,7 +220,75 @@ fn micro_time(at: Time) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use ballast_core::publish::EventReason;
+
     use super::*;
+
+    fn event(namespace: &str, name: &str) -> (Time, Event) {
+        let regarding = Regarding {
+            kind: RegardingKind::Pod,
+            namespace: namespace.into(),
+            name: name.into(),
+            uid: "u".into(),
+        };
+        let event =
+            Event { regarding, reason: EventReason::AskedToLeave, note: String::new(), decision: None };
+        (Time::ZERO, event)
+    }
+
+    /// What is asked of an API that refuses every event in the namespace `going`, where these are handed over.
+    async fn asked(leadership: Leadership, handed: Vec<(Time, Event)>) -> (Vec<String>, Tally) {
+        let paths = Arc::new(Mutex::new(Vec::new()));
+        let noted = paths.clone();
+        let serve = move |request: http::Request<kube::client::Body>| {
+            let path = request.uri().path().to_owned();
+            let code = if path.contains("/going/") { 403 } else { 201 };
+            noted.lock().expect("it is whole").push(path);
+            let body =
+                json!({"kind": "Status", "status": "Failure", "code": code, "message": "so", "reason": ""});
+            let answer = http::Response::builder()
+                .status(code)
+                .body(kube::client::Body::from(body.to_string().into_bytes()));
+            std::future::ready(answer)
+        };
+        let (out, written) = mpsc::channel(handed.len());
+        for event in handed {
+            out.try_send(event).expect("there is room");
+        }
+        drop(out);
+        let tally = Tally::default();
+        let writer = EventWriter {
+            client: Client::new(tower::service_fn(serve), "default"),
+            documents: watch::channel(BTreeMap::new()).1,
+            leadership: watch::channel(leadership).1,
+            identity: "me".to_owned(),
+            tally: tally.clone(),
+        };
+        writer.run(written, CancellationToken::new()).await;
+        let paths = paths.lock().expect("it is whole").clone();
+        (paths, tally)
+    }
+
+    #[tokio::test]
+    async fn a_namespace_that_refuses_events_silences_no_other() {
+        let leads = Leadership::until_then(Instant::now() + Duration::from_secs(60));
+        let handed = vec![event("going", "a"), event("going", "b"), event("web", "c")];
+        let (paths, tally) = asked(leads, handed).await;
+        let of = |namespace: &str| format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events");
+        assert_eq!(paths, [of("going"), of("web")]);
+        let told: u64 = tally.events().map(|(_, count)| count).sum();
+        assert_eq!((told, tally.events_dropped()), (1, 2));
+    }
+
+    #[tokio::test]
+    async fn who_leads_no_longer_tells_nothing() {
+        let (paths, tally) = asked(Leadership::default(), vec![event("web", "a")]).await;
+        assert_eq!((paths.len(), tally.events_dropped()), (0, 1));
+        let short = Leadership::until_then(Instant::now() + Duration::from_millis(10));
+        assert_eq!(asked(short, vec![event("web", "a")]).await.0.len(), 0, "it may be another's by then");
+    }
 
     #[test]
     fn times_and_names_are_such_as_the_api_takes() {

@@ -56,6 +56,12 @@ impl Leadership {
         self.until.is_some_and(|until| now + span < until)
     }
 
+    /// One that leads until then.
+    #[cfg(test)]
+    pub(super) fn until_then(until: Instant) -> Self {
+        Self { until: Some(until) }
+    }
+
     /// Until when it leads, if it does.
     pub fn until(&self) -> Option<Instant> {
         self.until
