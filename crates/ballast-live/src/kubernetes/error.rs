@@ -1,7 +1,11 @@
 //! What the API's refusals mean.
 
+use ballast_core::foreign::discreet;
 use ballast_core::observation::{ErrorClass, SourceError};
 use ballast_core::procedure::Reply;
+
+/// Bytes of what the API says: enough for who may not do what, and where.
+const WORDS_MAX: usize = 300;
 
 /// The class of a status code.
 fn class_of(code: u16) -> ErrorClass {
@@ -15,15 +19,14 @@ fn class_of(code: u16) -> ErrorClass {
     }
 }
 
-/// An error of the client, classed.
+/// An error of the client, classed. Its words may be those of a webhook: they are told as far as it is safe.
 pub(super) fn classed(error: &kube::Error) -> SourceError {
-    match error {
-        kube::Error::Api(status) => {
-            SourceError { class: class_of(status.code), message: status.message.clone() }
-        }
-        kube::Error::Auth(error) => SourceError { class: ErrorClass::Auth, message: error.to_string() },
-        other => SourceError { class: ErrorClass::Transient, message: chain(other) },
-    }
+    let (class, message) = match error {
+        kube::Error::Api(status) => (class_of(status.code), status.message.clone()),
+        kube::Error::Auth(error) => (ErrorClass::Auth, error.to_string()),
+        other => (ErrorClass::Transient, chain(other)),
+    };
+    SourceError { class, message: discreet(&message, WORDS_MAX) }
 }
 
 /// An object that the manifest makes is not there.
@@ -58,4 +61,25 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_webhook_are_bounded_and_tell_no_secret() {
+        let refused = |message: &str| {
+            let status = Status::failure(message, "Forbidden").with_code(403);
+            classed(&kube::Error::Api(status.boxed()))
+        };
+        let denied = r#"nodes "n1" is forbidden: User "system:serviceaccount:ballast:ballast" cannot patch resource "nodes""#;
+        assert_eq!(refused(denied).message, denied);
+        assert_eq!(refused(denied).class, ErrorClass::Auth);
+        let webhook = "admission webhook denied the request: \u{1b}[31mheader Authorization: Bearer hunter2";
+        assert_eq!(refused(webhook).message, "admission webhook denied the request: \\u{1b}[31mheader …");
+        assert!(refused(&"long ".repeat(1000)).message.len() <= WORDS_MAX + '…'.len_utf8());
+    }
 }

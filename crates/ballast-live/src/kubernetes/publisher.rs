@@ -35,6 +35,10 @@ const LOOK_EVERY: Span = Span::from_secs(10);
 /// How long it is waited where the lease does not outlast a request: it is renewed more often than that.
 const LEASE_SHORT: Span = Span::from_secs(2);
 
+/// What it means where less stands in the API than was written.
+const PRUNED: &str =
+    "the API does not keep all of it: its kind is of another release, bring it up to date with `ballast crd`";
+
 /// The newest word on all documents; nothing while this process does not lead or may not write.
 pub type Word = Option<Arc<Published>>;
 
@@ -141,8 +145,13 @@ impl Publisher {
         }
         match timeout(REQUEST_TIMEOUT, self.apply(draft)).await {
             Ok(Ok(object)) => {
-                self.complaint.clear();
+                let stands = DocumentStatus::read(object["status"].clone());
                 self.documents.written(&object);
+                match stands == draft.status {
+                    true => self.complaint.clear(),
+                    // Else it would be written again at once, and for ever.
+                    false => self.complain(&draft.reference, PRUNED.to_owned()),
+                }
             }
             // It is gone, or another wrote it: what is so the watch says.
             Ok(Err(kube::Error::Api(status))) if [404, 409].contains(&status.code) => {
@@ -171,7 +180,7 @@ impl Publisher {
     fn complain(&mut self, reference: &DocumentRef, why: String) {
         self.pace.refused(reference, self.clock.now());
         if self.complaint != why {
-            tracing::warn!(document = %reference, error = %why, "cannot write the status: tried again in a minute");
+            tracing::warn!(document = %reference, error = %why, "the status is not as it should be: tried again in a minute");
             self.complaint = why;
         }
     }

@@ -200,8 +200,11 @@ impl State {
         said(&self.put(&ask.path, ask.body.clone()))
     }
 
-    /// As much of server-side apply as a cordon takes.
+    /// As much of server-side apply as a cordon and a status take.
     fn patch(&mut self, ask: &Ask) -> Response<Body> {
+        if let Some(path) = ask.path.strip_suffix("/status") {
+            return self.patch_status(path, &ask.body);
+        }
         let Some(stored) = self.objects.get(&ask.path).cloned() else {
             return said(&self.put(&ask.path, ask.body.clone()));
         };
@@ -213,6 +216,18 @@ impl State {
         object["spec"]["unschedulable"] = ask.body["spec"]["unschedulable"].clone();
         object["metadata"]["annotations"] = ask.body["metadata"]["annotations"].clone();
         said(&self.put(&ask.path, object))
+    }
+}
+
+impl State {
+    fn patch_status(&mut self, path: &str, sent: &Value) -> Response<Body> {
+        let Some(mut object) = self.objects.get(path).cloned() else { return refused(404) };
+        let same = |field: &str| sent["metadata"][field] == object["metadata"][field];
+        if !same("uid") || !same("resourceVersion") {
+            return refused(409);
+        }
+        object["status"] = sent["status"].clone();
+        said(&self.put(path, object))
     }
 }
 

@@ -2,6 +2,7 @@
 //! the project is held to; those that a real API server can be made to do are tried against one in `e2e`.
 
 mod api;
+mod publishing;
 mod seeing;
 mod sight;
 mod writing;

@@ -19,7 +19,7 @@ const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/ballast/leases/ball
 const LEDGER: &str = "/api/v1/namespaces/ballast/configmaps/ballast-ledger";
 
 /// An API where the manifest was applied.
-fn installed() -> Api {
+pub(crate) fn installed() -> Api {
     let api = Api::default();
     for path in [LEASE, LEDGER] {
         let (collection, name) = path.rsplit_once('/').expect("a path");
@@ -51,14 +51,14 @@ fn class(reply: &Reply) -> Option<ErrorClass> {
 }
 
 /// Someone who keeps the lease: whether it is wanted, what is told of it, and how it ends.
-struct Keeper {
+pub(crate) struct Keeper {
     wanted: watch::Sender<bool>,
-    told: watch::Receiver<Leadership>,
+    pub(crate) told: watch::Receiver<Leadership>,
     end: CancellationToken,
 }
 
 impl Keeper {
-    fn of(api: &Api, name: &str) -> Self {
+    pub(crate) fn of(api: &Api, name: &str) -> Self {
         let (wanted, is_wanted) = watch::channel(true);
         let (tell, told) = watch::channel(Leadership::default());
         let end = CancellationToken::new();
@@ -68,7 +68,7 @@ impl Keeper {
     }
 
     /// Waits until it leads, or does not any more.
-    async fn leads(&mut self, leads: bool) {
+    pub(crate) async fn leads(&mut self, leads: bool) {
         let is_so = |leadership: &Leadership| leadership.until().is_some() == leads;
         timeout(Duration::from_secs(60), self.told.wait_for(is_so))
             .await
