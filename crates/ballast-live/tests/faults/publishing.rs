@@ -82,7 +82,7 @@ impl Scene {
     fn tell(&self, said: Said) {
         let (kind, name) = (DocumentKind::ClusterPolicy, "cluster".into());
         let documents = BTreeMap::from([(DocumentRef { kind, namespace: "".into(), name }, said)]);
-        self.word.send_replace(Some(Arc::new(Published { documents })));
+        self.word.send_replace(Some(Arc::new(Published { documents, ..Published::default() })));
     }
 
     fn written(&self) -> Vec<Ask> {
