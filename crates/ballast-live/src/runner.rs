@@ -33,7 +33,7 @@ use ballast_core::units::Time;
 use crate::clock::Clock;
 use crate::kubernetes::{
     Answer, Connection, EventWriter, Events, Kubernetes, Leadership, Lease, LeaseTimes, Publisher,
-    REQUEST_TIMEOUT, SeenDocument, SeenDocuments, Stored, Word, watch_all,
+    REQUEST_TIMEOUT, SeenDocument, SeenDocuments, Stored, Word, review_refusals, watch_all,
 };
 use crate::providers::{AllowedHosts, Polling, Providers};
 
@@ -128,6 +128,7 @@ pub struct Runner<L> {
     /// What is told on the objects that people look at, and whoever writes it.
     events: Events,
     event_writer: JoinHandle<()>,
+    /// Nothing more is written or asked besides what the engine asks for.
     hush: CancellationToken,
     /// Something was decided or has ended since it was last said what is so; and when that was.
     unsaid: bool,
@@ -168,6 +169,8 @@ impl<L: Listener> Runner<L> {
             tally: connection.tally.clone(),
         };
         let event_writer = tokio::spawn(event_writer.run(handed, hush.clone()));
+        let (client, own, tally) = (connection.client.clone(), options.namespace.clone(), connection.tally);
+        tokio::spawn(review_refusals(client, own, tally, hush.clone()));
         let mut engine = Engine::following();
         engine.record(ENTRIES_MAX);
         let polling = Polling::new(providers.clone(), clock, told, options.instances_every);
@@ -365,6 +368,7 @@ impl<L: Listener> Runner<L> {
                 }
                 self.listener.kept_from_leading(led.err().as_deref());
             }
+            (true, false) => self.listener.kept_from_leading(Some("the pools are not known")),
             (false, true) => self.follow(),
             _ => {}
         }

@@ -143,7 +143,7 @@ pub const ACCESS: &[Access] = &[
         &["selfsubjectaccessreviews"],
         &[Verb::Create],
         Mode::Recommend,
-        "before an approved plan is begun: whether everything that it takes is allowed. It keeps nothing",
+        "before an approved plan is begun: whether everything that it takes is allowed; and of what was refused, whether that is for want of a right. It keeps nothing",
     ),
     on_cluster(
         "",

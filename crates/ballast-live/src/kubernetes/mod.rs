@@ -35,6 +35,7 @@ pub use objects::objects;
 pub use publisher::{Publisher, Word};
 pub use requests::{Answer, Kubernetes, REQUEST_TIMEOUT};
 pub use rights::Right;
+pub(crate) use rights::review_refusals;
 pub use seen::{SeenDocument, SeenDocuments};
 pub use tally::{Asked, Ended, Tally};
 pub(crate) use watch::look_at_all;

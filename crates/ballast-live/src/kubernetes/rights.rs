@@ -1,17 +1,25 @@
 //! What somebody may do, by the API's own word. To ask is a request that keeps nothing.
 
+use std::time::Duration;
+
 use futures::future::join_all;
 use kube::Client;
 use serde_json::json;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use ballast_core::kube::Name;
-use ballast_core::observation::SourceError;
+use ballast_core::observation::{ErrorClass, SourceError};
 use ballast_core::plan::ActionKind;
 use ballast_core::policy::Mode;
 use ballast_core::publish::PublishedPlan;
 
 use super::access::{ACCESS, Access, Scope, Verb};
-use super::plain;
+use super::{Asked, Tally, plain};
+
+/// How often it is asked whether what was refused is for want of a right: a role that is missing is to be noticed within a
+/// minute, and where all of them are it is some two questions a second.
+const REVIEWED_EVERY: Duration = Duration::from_secs(15);
 
 /// What a plan is carried out with.
 const TOOLS: [&str; 3] = ["configmaps", "nodes", "pods/eviction"];
@@ -42,6 +50,13 @@ impl Right {
                 all.extend(access.names.is_empty().then(|| right("")));
             }
         }
+        all
+    }
+
+    /// What it takes to ask for something: one for each name that it is granted for.
+    fn of_asked(asked: Asked) -> Vec<Self> {
+        let mut all = Self::of_mode(Mode::Enforce);
+        all.retain(|right| (right.verb.word(), right.resource) == (asked.verb, asked.resource));
         all
     }
 
@@ -82,6 +97,30 @@ impl Right {
     }
 }
 
+/// Asks of whatever was refused whether that is for want of a right, until it is told to stop. So a webhook that refuses, or a
+/// namespace that is going, is not taken for one, and a right that is given back is noticed where nothing is left to ask for.
+pub(crate) async fn review_refusals(client: Client, own: String, tally: Tally, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = sleep(REVIEWED_EVERY) => {}
+        }
+        for asked in tally.refused() {
+            let all = Right::of_asked(asked).into_iter().map(|right| right.is_had(&client, &own, None));
+            let answers = join_all(all).await;
+            let is_denied = |answer: &Result<bool, SourceError>| match answer {
+                Ok(had) => !had,
+                Err(error) => error.class == ErrorClass::Auth,
+            };
+            if answers.iter().any(is_denied) {
+                tally.reviewed(asked, true);
+            } else if answers.iter().all(Result::is_ok) {
+                tally.reviewed(asked, false);
+            }
+        }
+    }
+}
+
 /// What this process may not do though a plan takes it, as `patch nodes`. What the API does not say is not denied.
 pub(super) async fn lacking(client: &Client, own: &str, plan: &PublishedPlan) -> Vec<Name> {
     let is_denied =
@@ -102,6 +141,42 @@ pub(super) async fn lacking(client: &Client, own: &str, plan: &PublishedPlan) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is counted as denied after a while, where the API refuses a request, and answers a review so.
+    async fn denied_where_a_review_says(answer: Option<bool>) -> Vec<Asked> {
+        let tally = Tally::default();
+        let serve = move |request: http::Request<kube::client::Body>| {
+            let is_review = request.uri().path().ends_with("/selfsubjectaccessreviews");
+            let (code, body) = match answer.filter(|_| is_review) {
+                Some(allowed) => (201, json!({"status": {"allowed": allowed}})),
+                None => (
+                    403,
+                    json!({"kind": "Status", "status": "Failure", "code": 403, "message": "no", "reason": ""}),
+                ),
+            };
+            let body = kube::client::Body::from(body.to_string().into_bytes());
+            std::future::ready(http::Response::builder().status(code).body(body))
+        };
+        let service = tower::Layer::layer(&tally, tower::service_fn(serve));
+        let client = Client::new(service, "default");
+        plain::merge(&client, "/api/v1/nodes/n1", &json!({})).await.expect_err("it is refused");
+        assert_eq!(tally.denied(), [], "why, nobody knows yet");
+        let stop = CancellationToken::new();
+        let reviewer =
+            tokio::spawn(review_refusals(client, "ballast".to_owned(), tally.clone(), stop.clone()));
+        sleep(REVIEWED_EVERY * 2).await;
+        stop.cancel();
+        reviewer.await.expect("it ends");
+        tally.denied().into_iter().filter(|asked| asked.resource == "nodes").collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_refused_is_denied_where_a_review_says_so() {
+        let patch = Asked { verb: "patch", resource: "nodes" };
+        assert_eq!(denied_where_a_review_says(Some(false)).await, [patch]);
+        assert_eq!(denied_where_a_review_says(Some(true)).await, [], "it was a webhook's");
+        assert_eq!(denied_where_a_review_says(None).await, [patch], "also the review is refused");
+    }
 
     #[test]
     fn a_removal_takes_more_than_a_launch() {

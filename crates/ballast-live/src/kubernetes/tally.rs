@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures::future::BoxFuture;
 use http::{Method, Request, Response, StatusCode};
@@ -23,9 +23,6 @@ pub struct Asked {
     /// …with what.
     pub resource: &'static str,
 }
-
-/// So long it counts that something was denied: what is needed is asked for again within it.
-const DENIED_FOR: Duration = Duration::from_secs(600);
 
 const OTHER: Asked = Asked { verb: "other", resource: "other" };
 
@@ -69,10 +66,12 @@ pub struct Tally(Arc<Counts>);
 
 struct Counts {
     rows: Vec<(Asked, [AtomicU64; Ended::ALL.len()])>,
-    /// What was denied and has not gone well since, and when it last was.
-    denied: Mutex<Vec<(Asked, Instant)>>,
+    /// What was refused and has not gone well since, and whether that is for want of a right.
+    refused: Mutex<Vec<(Asked, bool)>>,
     /// When something last went well, by row.
     well: Mutex<BTreeMap<usize, Instant>>,
+    /// Since when something has not gone well any more, and when it last did not, by row.
+    failing: Mutex<BTreeMap<usize, (Instant, Instant)>>,
     /// Events that were told, by reason.
     events: [AtomicU64; EventReason::CATALOGUE.len()],
     /// Events that were not: too many waited, or for want of a lease, of an answer or of a right.
@@ -94,7 +93,14 @@ impl Default for Counts {
         }
         let rows = rows.into_iter().chain([OTHER]).map(|asked| (asked, Default::default())).collect();
         let events = [const { AtomicU64::new(0) }; EventReason::CATALOGUE.len()];
-        Self { rows, denied: Mutex::default(), well: Mutex::default(), events, dropped: AtomicU64::new(0) }
+        Self {
+            rows,
+            refused: Mutex::default(),
+            well: Mutex::default(),
+            failing: Mutex::default(),
+            events,
+            dropped: AtomicU64::new(0),
+        }
     }
 }
 
@@ -107,11 +113,32 @@ impl Tally {
         })
     }
 
-    /// What was denied the last time that it was asked for, of late: what admission refuses once may never be asked for again.
+    /// What was refused the last time that it was asked for, for want of a right. A webhook refuses too, and so does a namespace
+    /// that is going: only a review of rights tells.
     pub fn denied(&self) -> Vec<Asked> {
-        let denied = self.0.denied.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_late = denied.iter().filter(|(_, at)| at.elapsed() < DENIED_FOR);
-        of_late.map(|(asked, _)| *asked).collect()
+        let refused = self.0.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.iter().filter(|(_, is_denied)| *is_denied).map(|(asked, _)| *asked).collect()
+    }
+
+    /// Everything that was refused the last time that it was asked for, whyever.
+    pub(super) fn refused(&self) -> Vec<Asked> {
+        let refused = self.0.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.iter().map(|(asked, _)| *asked).collect()
+    }
+
+    /// What was refused was reviewed: it is for want of a right, or it is not, or not any more.
+    pub(super) fn reviewed(&self, reviewed: Asked, is_denied: bool) {
+        let mut refused = self.0.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        match is_denied {
+            true => refused.iter_mut().filter(|(asked, _)| *asked == reviewed).for_each(|own| own.1 = true),
+            false => refused.retain(|(asked, _)| *asked != reviewed),
+        }
+    }
+
+    /// Since when something has not gone well any more, and when it last did not.
+    pub fn failing(&self, verb: &str, resource: &str) -> Option<(Instant, Instant)> {
+        let row = self.0.rows.iter().position(|(row, _)| (row.verb, row.resource) == (verb, resource))?;
+        self.0.failing.lock().unwrap_or_else(PoisonError::into_inner).get(&row).copied()
     }
 
     /// When something was last asked of a resource and went well.
@@ -143,18 +170,23 @@ impl Tally {
     fn count(&self, asked: Asked, ended: Ended) {
         if let Some(row) = self.0.rows.iter().position(|(row, _)| *row == asked) {
             self.0.rows[row].1[ended as usize].fetch_add(1, Ordering::Relaxed);
+            let (now, mut failing) =
+                (Instant::now(), self.0.failing.lock().unwrap_or_else(PoisonError::into_inner));
             if ended == Ended::Ok {
-                let mut well = self.0.well.lock().unwrap_or_else(PoisonError::into_inner);
-                well.insert(row, Instant::now());
+                failing.remove(&row);
+                self.0.well.lock().unwrap_or_else(PoisonError::into_inner).insert(row, now);
+            } else {
+                failing.entry(row).or_insert((now, now)).1 = now;
             }
         }
-        let mut denied = self.0.denied.lock().unwrap_or_else(PoisonError::into_inner);
-        // That nobody answers says nothing of what is allowed.
-        if ended != Ended::Failed {
-            denied.retain(|(other, _)| *other != asked);
-        }
-        if ended == Ended::Denied {
-            denied.push((asked, Instant::now()));
+        let mut refused = self.0.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = refused.iter().any(|(other, _)| *other == asked);
+        match ended {
+            // That nobody answers says nothing of what is allowed.
+            Ended::Failed => {}
+            Ended::Denied if is_known => {}
+            Ended::Denied => refused.push((asked, false)),
+            _ => refused.retain(|(other, _)| *other != asked),
         }
     }
 
@@ -283,10 +315,33 @@ mod tests {
         let patch = Asked { verb: "patch", resource: "nodes" };
         tally.count(patch, Ended::Denied);
         tally.count(Asked { verb: "list", ..patch }, Ended::Ok);
+        assert_eq!((tally.refused(), tally.denied()), (vec![patch], vec![]), "it may be a webhook's");
+        tally.reviewed(patch, true);
+        tally.count(patch, Ended::Denied);
         assert_eq!(tally.denied(), [patch]);
         tally.count(patch, Ended::Conflict);
-        assert_eq!(tally.denied(), []);
+        assert_eq!((tally.refused(), tally.denied()), (vec![], vec![]));
         let counted: u64 = tally.rows().map(|(_, _, count)| count).sum();
-        assert_eq!(counted, 3);
+        assert_eq!(counted, 4);
+        tally.count(patch, Ended::Denied);
+        tally.reviewed(patch, false);
+        assert_eq!(tally.refused(), []);
+    }
+
+    #[test]
+    fn what_fails_is_known_since_when_until_it_goes_well() {
+        let tally = Tally::default();
+        let (read, renew) =
+            (Asked { verb: "get", resource: "leases" }, Asked { verb: "update", resource: "leases" });
+        tally.count(renew, Ended::Ok);
+        tally.count(renew, Ended::Conflict);
+        let (since, last) = tally.failing("update", "leases").expect("it fails");
+        assert_eq!(since, last);
+        tally.count(read, Ended::Ok);
+        tally.count(renew, Ended::Failed);
+        let (still, again) = tally.failing("update", "leases").expect("it fails");
+        assert!(still == since && again >= last);
+        tally.count(renew, Ended::Ok);
+        assert_eq!(tally.failing("update", "leases"), None);
     }
 }

@@ -12,9 +12,10 @@ pub(super) fn page() -> String {
          summed up as `~others`. The codes of `reason` are those of [Reasons](reasons.md).\n\
          - `/healthz` answers 200 while the loop turns, 503 where it has not for 30 seconds.\n\
          - `/readyz` answers 200 or 503, a line a check: `seen` (nodes, pods and disruption budgets are known and fresh), \
-         `decides` (plans come when they are due), `acts` (the API has refused nothing that decisions and actions need, within ten \
-         minutes), `leads` (somebody keeps the lease, in `Enforce` the limits are set, and neither is the ledger unstored nor a \
-         holder of the lease kept from leading for 30 seconds). A process that follows another is ready to take over, and so is ready.\n\n\
+         `decides` (plans come when they are due), `acts` (the API refuses nothing that decisions and actions need for want of a \
+         right: what is refused is reviewed every 15 seconds, so that a webhook that refuses is not taken for one), `leads` (somebody \
+         keeps the lease, this process can renew it where it is to, in `Enforce` the limits are set, and neither is the ledger \
+         unstored nor a holder of the lease kept from leading for 30 seconds). A process that follows another is ready to take over, and so is ready.\n\n\
          | metric | kind | labels | what it tells |\n|---|---|---|---|\n",
     );
     for Metric { name, kind, help, labels, .. } in METRICS {

@@ -111,11 +111,13 @@ impl Health {
         let mut denied = self.tally.denied();
         denied.retain(|asked| asked.resource != FOR_SHOW);
         let lease = self.tally.went_well("leases").map_or(*began, Instant::from_std);
+        let unrenewed = self.tally.failing("update", "leases");
+        let unrenewed = unrenewed.map(|(since, last)| (Instant::from_std(since), Instant::from_std(last)));
         vec![
             sees(standing.as_ref()),
             decides(standing.as_ref(), now),
             acts(standing.as_ref(), &denied),
-            leads(standing.as_ref(), now, lease),
+            leads(standing.as_ref(), now, lease, unrenewed),
         ]
     }
 
@@ -170,17 +172,26 @@ fn acts(standing: Option<&Standing>, denied: &[Asked]) -> Check {
     check("acts", problem, well)
 }
 
-/// Whether it could lead, or does: somebody keeps the lease, the limits are set, and the ledger is stored.
-fn leads(standing: Option<&Standing>, now: Instant, lease: Instant) -> Check {
+/// Whether it could lead, or does: somebody keeps the lease, the limits are set, and the ledger is stored. A lease that this process
+/// is to renew and cannot is kept by nobody, however well it can be read; one that it does not even try to renew is another's.
+fn leads(
+    standing: Option<&Standing>,
+    now: Instant,
+    lease: Instant,
+    unrenewed: Option<(Instant, Instant)>,
+) -> Check {
     let Some(standing) = standing.filter(|standing| standing.mode != Mode::Observe) else {
         return check("leads", None, "nothing to lead");
     };
     let silent = now.saturating_duration_since(lease);
     let silent =
         (silent > PATIENCE).then(|| format!("nothing was heard of the lease for {} s", silent.as_secs()));
+    let unrenewed = unrenewed.filter(|(_, last)| now.saturating_duration_since(*last) <= PATIENCE);
+    let unrenewed = unrenewed.map(|(since, _)| (since, "the lease cannot be renewed".to_owned()));
     let limits =
         standing.lacks_limits.then(|| "Enforce needs limits.nodes and limits.costPerHour".to_owned());
-    let hindered = standing.hindered.iter().map(|(since, why)| (now.saturating_duration_since(*since), why));
+    let hindered = standing.hindered.iter().chain(&unrenewed);
+    let hindered = hindered.map(|(since, why)| (now.saturating_duration_since(*since), why));
     let hindered = hindered.filter(|(so_long, _)| *so_long > PATIENCE);
     let hindered = hindered.map(|(so_long, why)| format!("{why}, for {} s", so_long.as_secs()));
     let problems: Vec<String> = silent.into_iter().chain(limits).chain(hindered).collect();
@@ -239,7 +250,7 @@ mod tests {
     #[test]
     fn who_cannot_lead_is_not_ready() {
         let (now, later) = (Instant::now(), after(40));
-        let told = |standing: &Standing, lease| leads(Some(standing), later, lease).to_string();
+        let told = |standing: &Standing, lease| leads(Some(standing), later, lease, None).to_string();
         let well = "[+] leads: the lease is kept, and what is begun is stored";
         assert_eq!(told(&standing(), later), well);
         let silent = told(&standing(), now);
@@ -253,6 +264,11 @@ mod tests {
         assert_eq!(told(&hindered(later), later), well, "that may pass");
         let lasts = told(&hindered(now), later);
         assert!(lasts.starts_with("[-] leads: the memory cannot be read, for "), "{lasts}");
+        let renewing = |since, last| leads(Some(&standing()), later, later, Some((since, last))).to_string();
+        let fails = renewing(now, later);
+        assert!(fails.starts_with("[-] leads: the lease cannot be renewed, for "), "{fails}");
+        assert_eq!(renewing(later, later), well, "that may pass");
+        assert_eq!(renewing(now, now), well, "it is another's by now");
         let watches = Standing { mode: Mode::Observe, ..unlimited };
         assert_eq!(told(&watches, now), "[+] leads: nothing to lead");
     }
