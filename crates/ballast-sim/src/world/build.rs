@@ -55,7 +55,8 @@ impl World {
         let pods = pods_to_come(spec, &sources, &recorded, &classes);
         let gpu_shapes = Typical::weighed(pods.iter().copied().filter(|(need, _)| need.gpus > 0));
         let typical = Typical::weighed(pods);
-        let mut scheduler = Scheduler::new(spec.placement, streams.stream("scheduler", ""), typical);
+        let dice = workloads.iter().map(|name| streams.stream("scheduler", name)).collect();
+        let mut scheduler = Scheduler::new(spec.placement, dice, typical);
         scheduler.resize(classes.len(), kinds.len());
         let meter = Meter::new(&workloads, &kinds);
         let mut world = Self {
@@ -316,6 +317,7 @@ impl Builder {
             gang: workload.gang,
             runs_on: workload.runs_on.clone(),
             sizes,
+            // One stream for what comes of a workload: when, how large, and for how long.
             dice: streams.stream("arrivals", &workload.name),
             came: 0,
             made: 0,

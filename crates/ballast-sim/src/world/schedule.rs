@@ -19,7 +19,8 @@ use crate::random::Stream;
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     placement: Placement,
-    dice: Stream,
+    /// By workload: what is drawn for one changes the luck of no other.
+    dice: Vec<Stream>,
     pub(crate) typical: Typical,
     /// Pods that wait, by class, the oldest first; those of gangs left out.
     waiting: Vec<VecDeque<u32>>,
@@ -38,7 +39,7 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    pub(crate) fn new(placement: Placement, dice: Stream, typical: Typical) -> Self {
+    pub(crate) fn new(placement: Placement, dice: Vec<Stream>, typical: Typical) -> Self {
         Self {
             placement,
             dice,
@@ -311,14 +312,15 @@ impl World {
     }
 
     fn draw(&mut self, class: u32, fitting: &[u32]) -> Option<(u32, usize)> {
-        let machine = fitting[self.scheduler.dice.random_range(0..fitting.len())];
-        let need = self.classes[class as usize].need;
+        let class = &self.classes[class as usize];
+        let (need, dice) = (class.need, &mut self.scheduler.dice[class.workload as usize]);
+        let machine = fitting[dice.random_range(0..fitting.len())];
         let mut device = 0;
         if need.is_share() {
             let left = self.machines[machine as usize].devices.left();
             let devices: Vec<usize> =
                 (0..left.len()).filter(|&device| left[device] >= need.gpu_milli).collect();
-            device = devices[self.scheduler.dice.random_range(0..devices.len())];
+            device = devices[dice.random_range(0..devices.len())];
         }
         Some((machine, device))
     }
