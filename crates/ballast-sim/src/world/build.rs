@@ -55,8 +55,7 @@ impl World {
         let pods = pods_to_come(spec, &sources, &recorded, &classes);
         let gpu_shapes = Typical::weighed(pods.iter().copied().filter(|(need, _)| need.gpus > 0));
         let typical = Typical::weighed(pods);
-        let dice = workloads.iter().map(|name| streams.stream("scheduler", name)).collect();
-        let mut scheduler = Scheduler::new(spec.placement, dice, typical);
+        let mut scheduler = Scheduler::new(spec.placement, streams, &workloads, typical);
         scheduler.resize(classes.len(), kinds.len());
         let meter = Meter::new(&workloads, &kinds);
         let mut world = Self {

@@ -7,13 +7,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use ballast_core::kube::Name;
 use rand::RngExt;
 
 use super::World;
 use super::devices::Devices;
 use super::machine::Machine;
 use crate::placement::{Need, Placement, Room, Typical, best_fit, least_allocated, most_allocated};
-use crate::random::Stream;
+use crate::random::{Stream, Streams};
 
 /// Pods that wait, and nodes in the order in which they are tried.
 #[derive(Debug)]
@@ -39,10 +40,10 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    pub(crate) fn new(placement: Placement, dice: Vec<Stream>, typical: Typical) -> Self {
+    pub(crate) fn new(placement: Placement, streams: Streams, workloads: &[Name], typical: Typical) -> Self {
         Self {
             placement,
-            dice,
+            dice: workloads.iter().map(|name| streams.stream("scheduler", name)).collect(),
             typical,
             waiting: Vec::new(),
             classes: BTreeSet::new(),
