@@ -211,6 +211,10 @@ fn since_when_a_pod_waits_is_told_where_it_says_when_it_was_made() {
 #[test]
 fn a_provider_that_nobody_speaks_to_yet_is_named() {
     let azure = cluster().replace("{kind: Simulated}", "{kind: Azure}");
+    // It is a document like any other: what is doubtful is not thrown away.
+    let checked = ballast(&["check", "-f", "-"]).stdin(azure.clone()).assert().success();
+    let table = String::from_utf8_lossy(&checked.get_output().stdout).into_owned();
+    assert!(table.lines().any(|line| line.starts_with("VmPool") && line.ends_with('1')), "{table}");
     for command in [&["check", "-f", "-"][..], &["plan", "-f", "-", "-o", "name"]] {
         ballast(command).stdin(azure.clone()).assert().stderr_eq(str![[r#"
 warning: spec.provider.kind: no adapter for `Azure` in this release: nothing would be started

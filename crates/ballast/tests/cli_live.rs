@@ -28,7 +28,7 @@ plain       1          ·         ·         1     4   ██████░░ 
 waiting   ✓ 1 × ml/b for 2m: Nodes are being started for it (6 CPU each)
           ✕ 1 × ml/huge for 2m: No node of any pool could ever serve it (1 GPU, 60 CPU each)
 plan      ▲ start plain-1: room is missing for 1 pending pod
-sources   the oldest of 11 answers is 0s old: Instances of plain
+sources   the oldest of [..] answers is 0s old: Instances of plain
 
 "#]]);
     ballast(&[&["status", "-o", "name"], &FROM[..]].concat()).assert().code(0).stdout_eq(str![[r#"

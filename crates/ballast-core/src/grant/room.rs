@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kube::Name;
-use crate::memory::Memory;
+use crate::memory::{Memory, Removal};
 use crate::observation::InstanceState;
 use crate::plan::{Limit, SkipReason};
 use crate::policy::{ClusterPolicySpec, Direction};
@@ -235,9 +235,14 @@ fn leaving(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory) -> u32 {
         let state = snapshot.node_named(name).map(|node| node.state);
         matches!(state, Some(BaseState::CordonedByUs | BaseState::Stopping))
     };
+    // The node may be gone, and the removal over, while the newest list of instances still shows the machine going down.
+    let goes_down = |id: &Name| pool.state_of(id, "") == Some(InstanceState::Stopping);
+    let nodeless: BTreeSet<&Name> = pool.nodeless.iter().filter(|id| goes_down(id)).collect();
     let own = memory.ledger.removals.iter().filter(|(_, removal)| removal.pool == pool.name);
-    let unseen = own.filter(|(name, _)| !is_seen(name)).count() as u32;
-    unseen + pool.counts.of(BaseState::CordonedByUs) + pool.counts.of(BaseState::Stopping)
+    let is_unseen =
+        |(name, removal): &(&Name, &Removal)| !is_seen(name) && !nodeless.contains(&removal.provider_id);
+    let unseen = own.filter(is_unseen).count() + nodeless.len();
+    unseen as u32 + pool.counts.of(BaseState::CordonedByUs) + pool.counts.of(BaseState::Stopping)
 }
 
 /// Why a pool takes no launch at all now.

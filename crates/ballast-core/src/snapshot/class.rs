@@ -71,6 +71,11 @@ pub struct Gang {
 }
 
 impl Gang {
+    /// What makes it this gang: its members may say different sizes.
+    pub fn identity(&self) -> (&Name, &Name) {
+        (&self.namespace, &self.name)
+    }
+
     /// Namespace and name, as one.
     pub fn key(&self) -> Name {
         format!("{}/{}", self.namespace, self.name).into()

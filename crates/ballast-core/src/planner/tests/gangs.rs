@@ -175,3 +175,22 @@ fn members_behind_a_gate_are_not_there_yet() {
     cluster.pods.iter_mut().for_each(|pod| gate(pod, Vec::new()));
     assert_eq!(made(&checked(&mut cluster), "cpu"), 4);
 }
+
+#[test]
+fn a_gang_of_which_one_member_says_the_size_is_one_gang() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    for number in 0..4 {
+        let pod = cluster.pending(&format!("g-{number}"), &[("cpu", "1500m")]);
+        pod.metadata.labels = labels(&[("ballast.dev/gang", "train")]);
+        if number == 0 {
+            pod.metadata.labels = labels(&[("ballast.dev/gang", "train"), ("ballast.dev/gang-size", "4")]);
+        }
+    }
+    let plan = checked(&mut cluster);
+    // Two of them fit on a node.
+    assert_eq!(made(&plan, "cpu"), 2, "{:?}", plan.report.waiting);
+    cluster.pods.pop();
+    let plan = checked(&mut cluster);
+    assert_eq!(plan.actions, [], "three of four are there: {:?}", plan.report.waiting);
+}

@@ -1,6 +1,7 @@
 //! Removals in small clusters, one rule each.
 
 use super::*;
+use crate::observation::InstanceState;
 
 #[test]
 fn nodes_whose_machines_are_gone_count_for_nothing() {
@@ -196,6 +197,21 @@ fn what_is_on_its_way_out_does_not_widen_the_budget() {
     let since = cluster.now;
     cluster.memory.ledger.removed.push(crate::memory::Addition { at: since, pool: "cpu".into() });
     // Nine stay and one went: two of ten may go within the window, and one has.
+    let plan = checked(&mut cluster);
+    assert_eq!(kinds(&plan), [(ActionKind::StopInstance, "n18".into())]);
+}
+
+#[test]
+fn a_machine_that_goes_down_after_its_node_went_does_not_widen_the_budget() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 30, 1.0));
+    cluster.without_removal_budgets();
+    cluster.policy.removal.per_pool.share = crate::units::Share::percent(20);
+    (10..19).for_each(|at| _ = cluster.node(&format!("n{at}"), "cpu"));
+    cluster.instance("n19", "cpu", InstanceState::Stopping);
+    let since = cluster.now;
+    cluster.memory.ledger.removed.push(crate::memory::Addition { at: since, pool: "cpu".into() });
+    // The removal is over and its node gone; the list of instances is a little older.
     let plan = checked(&mut cluster);
     assert_eq!(kinds(&plan), [(ActionKind::StopInstance, "n18".into())]);
 }

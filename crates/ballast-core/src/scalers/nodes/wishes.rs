@@ -67,7 +67,7 @@ impl NodeWishes {
             order: Vec::new(),
         };
         let gangs = gangs(snapshot, preemptions);
-        all.waiting_gangs.extend(gangs.keys().map(Gang::key));
+        all.waiting_gangs.extend(gangs.values().map(|state| state.gang.key()));
         for queue in in_order(snapshot) {
             let class = snapshot.class(queue.slot);
             if let Some(on) = kept_back(class) {
@@ -90,7 +90,7 @@ impl NodeWishes {
                 all.push_pending(snapshot, &queue, count, part, subject);
                 continue;
             }
-            let gang = match class.gang.as_ref().and_then(|gang| gangs.get(gang)) {
+            let gang = match class.gang.as_ref().and_then(|gang| gangs.get(&gang.identity())) {
                 Some(state) if state.bound + state.pending < state.gang.size => {
                     let on =
                         WaitingOn::Gang { present: state.bound + state.pending, needed: state.gang.size };
@@ -378,9 +378,10 @@ fn kept_back(class: &Class) -> Option<WaitingOn> {
     class.volumes.awaits.clone().map(|claim| WaitingOn::VolumeBinding { claim })
 }
 
-/// Gangs with members that wait.
-fn gangs(snapshot: &Snapshot, preemptions: &Preemptions) -> BTreeMap<Gang, GangState> {
-    let mut gangs: BTreeMap<Gang, GangState> = BTreeMap::new();
+/// Gangs with members that wait. A gang is one by its name: where its members say different sizes, or only some of them say
+/// one, the greatest counts.
+fn gangs<'a>(snapshot: &'a Snapshot, preemptions: &Preemptions) -> BTreeMap<(&'a Name, &'a Name), GangState> {
+    let mut gangs: BTreeMap<(&Name, &Name), GangState> = BTreeMap::new();
     if !snapshot.pending.keys().any(|&slot| snapshot.class(slot).gang.is_some()) {
         return gangs;
     }
@@ -388,7 +389,8 @@ fn gangs(snapshot: &Snapshot, preemptions: &Preemptions) -> BTreeMap<Gang, GangS
         let Some(gang) = &snapshot.class(slot).gang else { continue };
         let waiting = snapshot.pending.get(&slot).map_or(0, |queue| queue.len() as u32);
         let new = GangState { gang: gang.clone(), bound: 0, pending: 0, gated: 0 };
-        let state = gangs.entry(gang.clone()).or_insert(new);
+        let state = gangs.entry(gang.identity()).or_insert(new);
+        state.gang.size = state.gang.size.max(gang.size);
         state.bound += snapshot.class_keys.users(slot) - waiting;
         // Behind a gate a member is not there yet: the scheduler will not look at it.
         if kept_back(snapshot.class(slot)).is_some() {
