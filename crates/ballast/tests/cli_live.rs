@@ -82,6 +82,25 @@ both plans do the same
 }
 
 #[test]
+fn diff_with_a_new_pool_tells_what_it_would_do() {
+    let pool = "apiVersion: ballast.dev/v1alpha1
+kind: VmPool
+metadata: {name: large}
+spec:
+  provider: {kind: External, settings: {endpoint: 'https://machines.example.com'}}
+  members: {namePrefix: large-}
+  template: {allocatable: {cpu: 64, memory: 256Gi, nvidia.com/gpu: 1}}
+  max: 2
+  price: {perHour: 5}
+";
+    ballast(&[&["diff", "-f", "-"], &FROM[..]].concat()).stdin(pool).assert().code(2).stdout_eq(str![[r#"
+PLAN        ACTION           TARGET    WHY
+only then   CreateInstance   large-[..]   room is missing for 1 pending pod
+
+"#]]);
+}
+
+#[test]
 fn what_is_recorded_replays_and_can_be_looked_at() {
     let folder = tempfile::tempdir().unwrap();
     let records = folder.path().join("records");

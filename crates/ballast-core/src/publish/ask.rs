@@ -228,7 +228,12 @@ impl Parts<'_> {
             let reason = AskReason::PodTemplateNotFound { template: missing.template.clone() };
             return Some(vec![accepted, ("Provisioned", false, reason)]);
         }
-        let units: u32 = asked?.units.iter().map(|units| units.count).sum();
+        let asked = asked?;
+        // Only what is bound has its room: while one of its pods waits, it is not all there.
+        if self.snapshot.consumers.iter().any(|&slot| self.waits(asked, slot)) {
+            return Some(vec![accepted]);
+        }
+        let units: u32 = asked.units.iter().map(|units| units.count).sum();
         let is_checked = request.class() == Some(RequestClass::CheckCapacity);
         let is_found = match self.given(reference) {
             // All its pods were made already.
@@ -247,6 +252,14 @@ impl Parts<'_> {
             said.push(("Failed", true, AskReason::CapacityIsNotFound));
         }
         Some(said)
+    }
+
+    /// Whether pods of a class wait that are part of a request; those behind a gate are still to come.
+    fn waits(&self, asked: &Asked, slot: u32) -> bool {
+        let class = self.snapshot.class(slot);
+        let is_open = class.key.spec.scheduling_gates.is_empty();
+        let waits = self.snapshot.pending.get(&slot).is_some_and(|queue| !queue.is_empty());
+        asked.is_consumed_by(class) && is_open && waits
     }
 
     /// What the last plan gave an ask; none where it does not speak of it.

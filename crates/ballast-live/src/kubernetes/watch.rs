@@ -85,6 +85,13 @@ macro_rules! as_its_type {
 /// Watches every kind that the engine reads, each on its own: one that fails does not hold up the others. They end when the
 /// receiver is gone. Documents of ours are handed on as they stand, too.
 pub fn watch_all(client: &Client, clock: Clock, told: &mpsc::Sender<Observation>, seen: &SeenDocuments) {
+    // Room may be held by what these ask for. They are named before anything is seen: a source that was heard of and has not
+    // answered keeps every node.
+    for kind in [ObjectKind::PodTemplate, ObjectKind::CapacityBuffer, ObjectKind::ProvisioningRequest] {
+        let (source, outcome) = (Source::kubernetes(kind), Ok(Body::Changed(Vec::new())));
+        // There is room for them: nobody else has told anything yet.
+        let _ = told.try_send(Observation { source, taken_at: clock.now(), outcome });
+    }
     for kind in ObjectKind::ALL {
         let watch = Watch::new(kind, client.clone(), clock, told.clone(), seen.clone());
         tokio::spawn(async move { as_its_type!(kind, watch, run) });

@@ -51,10 +51,12 @@ impl AllowedHosts {
     /// Whether a name that may be called may be called at an address that it was resolved to: whoever owns the name chooses
     /// the address, and must not choose this machine, unless the list says so itself.
     fn reaches(&self, name: &str, address: IpAddr) -> bool {
-        let lists = |host: &str| self.0.iter().any(|allowed| host_of(allowed).0.eq_ignore_ascii_case(host));
-        !is_own_address(address)
-            || lists(&address.to_canonical().to_string())
-            || (is_own(name) && lists(name))
+        let entries = || self.0.iter().map(|allowed| host_of(allowed));
+        // An entry with a port speaks for that port alone, and which one the name is called at is not known here.
+        let is_open = |host: &str| entries().any(|(own, port)| port.is_none() && own == host);
+        let is_named = |host: &str| entries().any(|(own, _)| own.eq_ignore_ascii_case(host));
+        let is_listed = is_open(&address.to_canonical().to_string()) || (is_own(name) && is_named(name));
+        !is_own_address(address) || is_listed
     }
 }
 
@@ -165,7 +167,8 @@ mod tests {
             (&["cloud.example"], "cloud.example", "::ffff:169.254.169.254", false),
             (&["cloud.example"], "cloud.example", "fd00:ec2::254", false),
             (&["cloud.example"], "cloud.example", "100.100.100.200", false),
-            (&["cloud.example", "127.0.0.1:80"], "cloud.example", "127.0.0.1", true),
+            (&["cloud.example", "127.0.0.1"], "cloud.example", "127.0.0.1", true),
+            (&["cloud.example", "127.0.0.1:80"], "cloud.example", "127.0.0.1", false),
             (&["localhost:80"], "localhost", "::1", true),
             (&["*.localhost"], "a.localhost", "127.0.0.1", false),
         ];

@@ -6,6 +6,7 @@ use ballast_core::engine::Engine;
 use ballast_core::kube::Name;
 use ballast_core::observation::{Body, Change, Object, Observation, Source};
 use ballast_core::plan::{Action, ActionKind};
+use ballast_core::policy::VmPool;
 use serde::Serialize;
 
 use super::sight::{Looked, Sight};
@@ -56,8 +57,9 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         ));
     }
     let looked = args.sight.look(screen)?;
-    let now = actions(&looked.engine(Vec::new(), false)?);
-    let then = actions(&looked.engine(told(objects, &looked), false)?);
+    let engine = looked.engine(Vec::new(), false)?;
+    let now = actions(&engine);
+    let then = actions(&looked.engine(told(objects, &looked, &engine.pools()), false)?);
     let answer =
         Answer { schema_version: 1, only_now: without(&now, &then), only_then: without(&then, &now) };
     match args.output {
@@ -77,15 +79,27 @@ fn is_policy(object: &Object) -> bool {
     matches!(object, Object::ClusterPolicy(_) | Object::VmPool(_))
 }
 
-/// The documents, as if they had just been written.
-fn told(objects: Vec<Object>, looked: &Looked) -> Vec<Observation> {
+/// The documents, as if they had just been written. A pool that is new has no machines yet.
+fn told(objects: Vec<Object>, looked: &Looked, known: &[VmPool]) -> Vec<Observation> {
+    let taken_at = looked.now;
+    let is_new = |pool: &&VmPool| known.iter().all(|known| known.name != pool.name);
+    let pools = objects.iter().filter_map(|object| match object {
+        Object::VmPool(pool) => Some(pool),
+        _ => None,
+    });
+    let empty = |pool: &VmPool| Observation {
+        source: Source::instances(&pool.name),
+        taken_at,
+        outcome: Ok(Body::Instances(Vec::new().into())),
+    };
+    let machines: Vec<Observation> = pools.filter(is_new).map(empty).collect();
     let policies = objects.into_iter().filter(is_policy);
     let observation = |object: Object| Observation {
         source: Source::kubernetes(object.kind()),
-        taken_at: looked.now,
+        taken_at,
         outcome: Ok(Body::Changed(vec![Change::Applied(object)])),
     };
-    policies.map(observation).collect()
+    policies.map(observation).chain(machines).collect()
 }
 
 fn actions(engine: &Engine) -> Vec<Action> {

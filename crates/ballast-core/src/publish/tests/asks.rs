@@ -1,7 +1,7 @@
 //! What is said of buffers and requests.
 
 use super::*;
-use crate::kube::AskCondition;
+use crate::kube::{AskCondition, CONSUMES};
 use crate::observation::Object;
 use crate::snapshot::AskKind;
 
@@ -85,6 +85,21 @@ fn an_atomic_request_is_provisioned_once_all_of_it_is_ready() {
     assert_eq!(told(&cluster)[1], "Provisioned=True/CapacityIsProvisioned");
     cluster.now = noon() + Span::from_hours(7 * 24);
     assert_eq!(told(&cluster), ["Failed=True/Expired"]);
+}
+
+#[test]
+fn a_request_whose_pods_wait_is_not_provisioned() {
+    let mut cluster = a_cluster(10, 0);
+    cluster.request("train", ATOMIC, "big", 2);
+    for name in ["train-0", "train-1"] {
+        let pod = cluster.pending(name, &BIG);
+        pod.metadata.annotations = labels(&[(CONSUMES[0], "train")]);
+    }
+    assert_eq!(
+        told(&cluster),
+        ["Accepted=True/Accepted"],
+        "nothing is still to come, and nothing has its room"
+    );
 }
 
 #[test]
