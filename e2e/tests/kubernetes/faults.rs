@@ -13,8 +13,8 @@ kind: ClusterRole
 metadata: {name: all-but-pods}
 rules:
 - apiGroups: ['*']
-  resources: [nodes, poddisruptionbudgets, persistentvolumes, persistentvolumeclaims, daemonsets, priorityclasses,
-              clusterpolicies, vmpools, configmaps, leases, pods/eviction]
+  resources: [nodes, poddisruptionbudgets, persistentvolumes, persistentvolumeclaims, daemonsets, priorityclasses, podtemplates,
+              capacitybuffers, provisioningrequests, clusterpolicies, vmpools, configmaps, leases, pods/eviction]
   verbs: ['*']
 ---
 apiVersion: rbac.authorization.k8s.io/v1
