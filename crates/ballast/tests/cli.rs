@@ -117,3 +117,13 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
     assert!(ended.stderr.is_empty());
 }
+
+#[test]
+fn an_address_without_a_host_is_told_how_to_write_it() {
+    ballast(&["demo", "--listen", "8080"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: invalid value '8080' for '--listen <ADDR>': write an address with its port, such as 127.0.0.1:8080
+
+For more information, try '--help'.
+
+"#]]);
+}

@@ -1,10 +1,13 @@
 //! Whether what was seen is what a page says.
 
-/// Compares line by line; `...` stands for any lines and `[..]` for any text within one.
+/// A line that stands for any lines, also for none.
+pub(super) const ANYTHING: &str = "...";
+
+/// Compares line by line; [`ANYTHING`] stands for any lines and `[..]` for any text within one.
 pub(super) fn matches(expected: &[&str], seen: &[&str]) -> bool {
     match expected.split_first() {
         None => seen.is_empty(),
-        Some((&"...", rest)) => (0..=seen.len()).any(|skipped| matches(rest, &seen[skipped..])),
+        Some((&ANYTHING, rest)) => (0..=seen.len()).any(|skipped| matches(rest, &seen[skipped..])),
         Some((line, rest)) => seen
             .split_first()
             .is_some_and(|(first, others)| line_matches(line, first) && matches(rest, others)),
@@ -71,5 +74,6 @@ mod tests {
         assert!(matches(&["a", "..."], &["a"]));
         assert!(!matches(&["a", "...", "d"], &["a", "b"]));
         assert!(!matches(&["a"], &["a", "b"]));
+        assert!(matches(&["..."], &[]) && matches(&[], &[]) && !matches(&[], &["a"]));
     }
 }

@@ -3,9 +3,9 @@
 //! Pages are README.md and all of docs/ but the design notes. In a page
 //!
 //! - a fence `console` is a transcript: `$ ` begins a command, the lines below it are what it prints. A line `...`
-//!   stands for any lines, `[..]` for any text in a line. No lines: whatever it prints. A command has to succeed
+//!   stands for any lines, `[..]` for any text in a line. No lines: it prints nothing. A command has to succeed
 //!   unless the next one is `echo $?`, which then prints its exit code;
-//! - a fence `sh` is a script that has to succeed;
+//! - a fence `sh` is a script that has to succeed, whatever it prints;
 //! - a fence with `file=NAME` is written to that file first;
 //! - `stop-after=5s` interrupts a command that would run on, `needs=COMPONENT` leaves it out where that is missing,
 //!   and `not-run="REASON"` where it can never run here. Both are told of, never passed over in silence.

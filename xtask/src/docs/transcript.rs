@@ -1,5 +1,6 @@
 //! A transcript of a terminal: commands and what they print.
 
+use super::compare;
 use super::fence::Fence;
 
 /// A command with what a page says of it.
@@ -11,7 +12,7 @@ pub(super) struct Command<'a> {
     pub(super) script: String,
     /// The lines of the page that say what it prints, counted from 0.
     pub(super) output_start: usize,
-    /// What it prints; empty: anything.
+    /// What it prints.
     pub(super) output: Vec<&'a str>,
     /// Whether the next command asks for its exit code.
     pub(super) may_fail: bool,
@@ -26,7 +27,7 @@ pub(super) fn read<'a>(fence: &Fence<'a>) -> Vec<Command<'a>> {
             // Every line of it has to succeed, not only the last.
             script: format!("set -e\n{}", fence.lines.join("\n")),
             output_start: fence.start + fence.lines.len(),
-            output: Vec::new(),
+            output: vec![compare::ANYTHING],
             may_fail: false,
         }],
         _ => Vec::new(),
@@ -79,6 +80,7 @@ mod tests {
         assert_eq!(commands[0].script, "a \\\n  --b");
         assert_eq!((commands[0].line, commands[0].output_start), (10, 12));
         assert_eq!(commands[0].output, ["one", "two"]);
+        assert!(commands[1].output.is_empty(), "it prints nothing");
         let may_fail: Vec<bool> = commands.iter().map(|command| command.may_fail).collect();
         assert_eq!(may_fail, [false, true, false]);
     }
@@ -86,7 +88,8 @@ mod tests {
     #[test]
     fn a_script_is_one_command_and_data_is_none() {
         let fence = |language| Fence { language, start: 0, lines: vec!["a", "b"], ..Fence::default() };
-        assert_eq!(read(&fence("sh"))[0].script, "set -e\na\nb");
+        let script = &read(&fence("sh"))[0];
+        assert_eq!((&*script.script, &script.output[..]), ("set -e\na\nb", &[compare::ANYTHING][..]));
         assert!(read(&fence("yaml")).is_empty());
     }
 }

@@ -3,6 +3,7 @@
 mod action;
 mod id;
 mod reason;
+mod refusal;
 mod report;
 mod shared;
 mod trace;
@@ -11,10 +12,8 @@ mod words;
 
 pub use action::{Action, ActionId, ActionKind, Precondition, Target, TargetKind};
 pub use id::{DecisionId, PlanId, PlanIdError};
-pub use reason::{
-    ActionCode, HoldReason, Input, Limit, Misfit, Offer, PodBlock, Reason, SkipReason, SourceTrouble,
-    Subject, UnsafeToRemove, WaitingOn,
-};
+pub use reason::{ActionCode, HoldReason, Input, Limit, Reason, SourceTrouble, Subject, WaitingOn};
+pub use refusal::{Misfit, Offer, PodBlock, SkipReason, UnsafeToRemove};
 pub use report::{
     Hold, Infeasible, NodeVerdict, PoolVerdict, PromiseNote, Report, Severity, Skip, Step, Unmodelled,
     Waiting,
