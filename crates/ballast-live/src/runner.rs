@@ -152,6 +152,7 @@ impl<L: Listener> Runner<L> {
         let ends = CancellationToken::new();
         let Options { namespace, identity, lease, .. } = &options;
         let lease = Lease::new(&connection.client, namespace, identity.clone(), *lease);
+        let writes = wanted.clone();
         let keeper = tokio::spawn(lease.keep(wanted, lease_told, ends.clone()));
         let seen = SeenDocuments::default();
         watch_all(&connection.client, clock, &told, &seen);
@@ -170,7 +171,7 @@ impl<L: Listener> Runner<L> {
         };
         let event_writer = tokio::spawn(event_writer.run(handed, hush.clone()));
         let (client, own, tally) = (connection.client.clone(), options.namespace.clone(), connection.tally);
-        tokio::spawn(review_refusals(client, own, tally, hush.clone()));
+        tokio::spawn(review_refusals(client, own, tally, writes, hush.clone()));
         let mut engine = Engine::following();
         engine.record(ENTRIES_MAX);
         let polling = Polling::new(providers.clone(), clock, told, options.instances_every);

@@ -35,7 +35,8 @@ fn counted(snapshot: &Snapshot, launches: &[&Action], notes: &mut Vec<PromiseNot
         notes.push(fatal(6, Subject::Cluster, message));
     }
     let requested = launches.iter().filter(|action| is_for_request(action)).count();
-    let units: u32 = requests(snapshot).flat_map(|(_, ask)| &ask.sets).map(|set| set.count).sum();
+    let sets = requests(snapshot).flat_map(|(_, ask)| &ask.sets);
+    let units = sets.map(|set| set.count).fold(0, u32::saturating_add);
     if requested > units as usize {
         let message = format!("{requested} launches for {units} pods of requests");
         notes.push(fatal(6, Subject::Cluster, message));

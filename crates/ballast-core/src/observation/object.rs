@@ -129,6 +129,9 @@ impl ObjectKind {
         }
     }
 
+    /// Kinds of which room may be asked for ahead of pods.
+    pub const ASKS: [Self; 3] = [Self::PodTemplate, Self::CapacityBuffer, Self::ProvisioningRequest];
+
     /// Whether a cluster need not know this kind: then there is nothing of it.
     pub fn is_optional(self) -> bool {
         matches!(self, Self::CapacityBuffer | Self::ProvisioningRequest)

@@ -43,9 +43,8 @@ impl Gates {
         let policies = known(Subject::Cluster, Source::kubernetes(ObjectKind::ClusterPolicy))
             & known(Subject::Cluster, Source::kubernetes(ObjectKind::VmPool));
         // Room may be held that was not told of. Where nobody tells of these kinds at all, there is none.
-        let asks = [ObjectKind::CapacityBuffer, ObjectKind::ProvisioningRequest, ObjectKind::PodTemplate];
-        let asks =
-            asks.map(Source::kubernetes).into_iter().filter(|source| snapshot.sources.contains_key(source));
+        let asks = ObjectKind::ASKS.map(Source::kubernetes);
+        let asks = asks.into_iter().filter(|source| snapshot.sources.contains_key(source));
         let asks = asks.fold(true, |all, source| known(Subject::Cluster, source) & all);
         let mut held_pools = Vec::new();
         for pool in &snapshot.pools {

@@ -11,7 +11,9 @@ mod tests;
 use crate::grant::{Bins, Scratch as Bench, Terms, elastic};
 use crate::memory::{History, Memory};
 use crate::plan::{Hold, HoldReason, Plan, PlanId, Report, Shared, Step, Subject};
-use crate::scalers::nodes::{Removals, Weighing, asked, displaceable, holds_with, keep_room, still_to_leave};
+use crate::scalers::nodes::{
+    Asked, Removals, Weighing, asked, displaceable, holds_with, keep_room, still_to_leave,
+};
 use crate::snapshot::Snapshot;
 use crate::units::{Span, Time};
 use crate::wish::ElasticWish;
@@ -34,6 +36,13 @@ pub struct Scratch {
     bench: Bench,
     wishes: LastWishes,
     recall: Option<Recall>,
+}
+
+impl Scratch {
+    /// What buffers and requests came to when the last plan was made that saw anything.
+    pub(crate) fn asked(&self) -> &[Asked] {
+        self.wishes.asked()
+    }
 }
 
 /// Makes the plan for one instant.

@@ -56,6 +56,11 @@ struct Wished {
 }
 
 impl LastWishes {
+    /// What buffers and requests came to.
+    pub(super) fn asked(&self) -> &[Asked] {
+        self.0.as_ref().map(|(wished, _)| wished.asked.as_slice()).unwrap_or_default()
+    }
+
     /// The wishes now.
     pub(super) fn bring_up_to_date(&mut self, snapshot: &Snapshot, asked: &[Asked]) -> Arc<NodeWishes> {
         let wished = Wished {

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use super::document::Parts;
 use crate::grant::Capacity;
 use crate::kube::{AskCondition, CapacityBuffer, Name, ProvisioningRequest};
+use crate::observation::{ObjectKind, Source};
 use crate::plan::{Limit, SkipReason, Subject, plural};
 use crate::policy::Mode;
-use crate::scalers::nodes::{Asked, asked, size_of};
+use crate::scalers::nodes::{Asked, UNITS_MAX, asked, size_of};
 use crate::snapshot::{Ask, AskObject, AskRef, RequestClass, RequestStage};
 use crate::units::Time;
 
@@ -121,13 +122,13 @@ type Said = (&'static str, bool, AskReason);
 /// What is to be said of buffers and requests, where that is not what stands there.
 pub(super) fn asks(parts: &Parts<'_>) -> BTreeMap<AskRef, AskSaid> {
     let snapshot = parts.snapshot;
-    if snapshot.asks.is_empty() || snapshot.policy.mode != Mode::Enforce {
+    if snapshot.asks.is_empty() || snapshot.policy.mode != Mode::Enforce || parts.knows_no_asks() {
         return BTreeMap::new();
     }
     let asked = asked(snapshot, parts.now);
     let said = |(reference, ask): (&AskRef, &Ask)| {
         let (before, after) = match &ask.object {
-            AskObject::Buffer(buffer) => parts.of_buffer(reference, buffer, ask)?,
+            AskObject::Buffer(buffer) => parts.of_buffer(reference, buffer, ask, &asked)?,
             AskObject::Request(request) => parts.of_request(reference, request, ask, &asked)?,
         };
         let meta = ask.object.meta();
@@ -151,8 +152,20 @@ struct Given {
 }
 
 impl Parts<'_> {
+    /// Not all of what is asked for was listed, or of late: a template that was not seen need not be missing.
+    fn knows_no_asks(&self) -> bool {
+        let sources = ObjectKind::ASKS.map(Source::kubernetes);
+        sources.iter().any(|source| self.snapshot.trouble(source, self.now).is_some())
+    }
+
     /// The status of a buffer as it stands, and as it shall.
-    fn of_buffer(&self, reference: &AskRef, buffer: &CapacityBuffer, ask: &Ask) -> Option<(Value, Value)> {
+    fn of_buffer(
+        &self,
+        reference: &AskRef,
+        buffer: &CapacityBuffer,
+        ask: &Ask,
+        asked: &[Asked],
+    ) -> Option<(Value, Value)> {
         if !buffer.is_ours() {
             return None;
         }
@@ -166,20 +179,21 @@ impl Parts<'_> {
             (None, None) if buffer.spec.scalable_ref.is_some() => ((false, AskReason::WorkloadHasNoPods), 0),
             (None, _) => ((false, AskReason::NothingAsked), 0),
         };
-        let given = self.given(reference).unwrap_or_default();
-        let limit = self.limit_of_ask(reference);
-        let provided = match given {
-            Given { wanted, free, .. } if free == wanted => (true, AskReason::CapacityIsHeld { pods: free }),
-            Given { wanted, free, coming } if free + coming == wanted => (true, AskReason::CapacityIsComing),
-            _ => (false, AskReason::CapacityIsNotFound),
-        };
-        let limited =
-            limit.map_or((false, AskReason::WithinLimits), |limit| (true, AskReason::AtLimit(limit)));
         let mut said = vec![("ReadyForProvisioning", ready.0, ready.1)];
-        // Before the first plan nobody knows.
-        if ready.0 && self.plan.is_some() {
-            said.push(("Provisioning", provided.0, provided.1));
-            said.push(("LimitedByQuotas", limited.0, limited.1));
+        let own = asked.iter().find(|own| own.reference == *reference);
+        // Until a plan has seen it as it is now nobody knows.
+        let given = own.and_then(|own| if count == 0 { Some(Given::default()) } else { self.given(own) });
+        if let Some(Given { free, coming, .. }) = given {
+            let (provides, provided) = match () {
+                () if free == count => (true, AskReason::CapacityIsHeld { pods: free }),
+                () if free + coming == count => (true, AskReason::CapacityIsComing),
+                () => (false, AskReason::CapacityIsNotFound),
+            };
+            said.push(("Provisioning", provides, provided));
+            said.push(match self.limit_of_ask(reference) {
+                Some(limit) => ("LimitedByQuotas", true, AskReason::AtLimit(limit)),
+                None => ("LimitedByQuotas", false, AskReason::WithinLimits),
+            });
         }
         let key = template.map(|set| (reference.namespace.clone(), set.template.clone()));
         let template = key.and_then(|key| self.snapshot.templates.get(&key));
@@ -208,7 +222,7 @@ impl Parts<'_> {
             }
             RequestStage::Sought { .. } => {
                 let own = asked.iter().find(|own| own.reference == *reference);
-                self.of_sought(reference, request, ask, own)?
+                self.of_sought(request, ask, own)?
             }
         };
         let mut status = request.status.clone();
@@ -218,7 +232,6 @@ impl Parts<'_> {
 
     fn of_sought(
         &self,
-        reference: &AskRef,
         request: &ProvisioningRequest,
         ask: &Ask,
         asked: Option<&Asked>,
@@ -233,9 +246,11 @@ impl Parts<'_> {
         if self.snapshot.consumers.iter().any(|&slot| self.waits(asked, slot)) {
             return Some(vec![accepted]);
         }
-        let units: u32 = asked.units.iter().map(|units| units.count).sum();
+        let units = asked.count();
         let is_checked = request.class() == Some(RequestClass::CheckCapacity);
-        let is_found = match self.given(reference) {
+        let is_found = match self.given(asked) {
+            // Room is looked for no more of them than that.
+            _ if ask.sets.iter().any(|set| set.count > UNITS_MAX) => false,
             // All its pods were made already.
             _ if units == 0 => true,
             // No plan has seen it yet.
@@ -262,10 +277,10 @@ impl Parts<'_> {
         asked.is_consumed_by(class) && is_open && waits
     }
 
-    /// What the last plan gave an ask; none where it does not speak of it.
-    fn given(&self, reference: &AskRef) -> Option<Given> {
-        let plan = self.plan?;
-        let AskRef { kind, namespace, name } = reference;
+    /// What the last plan gave an ask; none where it does not speak of it as it is now: it is new, or has changed since.
+    fn given(&self, asked: &Asked) -> Option<Given> {
+        let plan = self.plan.filter(|_| self.asked.contains(asked))?;
+        let AskRef { kind, namespace, name } = &asked.reference;
         let is_own = |object: Option<&Name>, of: &Name, workload: &Name| {
             object.is_some_and(|own| &**own == kind.name()) && of == namespace && workload == name
         };
@@ -282,7 +297,10 @@ impl Parts<'_> {
             let given = given.get_or_insert_with(Given::default);
             match place.capacity {
                 Capacity::Free => given.free += place.units,
-                Capacity::Starting | Capacity::Stopped | Capacity::Creatable => given.coming += place.units,
+                Capacity::Starting => given.coming += place.units,
+                Capacity::Stopped | Capacity::Creatable if self.acts => given.coming += place.units,
+                // What is only planned does not come.
+                Capacity::Stopped | Capacity::Creatable => {}
             }
         }
         given

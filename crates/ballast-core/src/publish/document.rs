@@ -13,6 +13,7 @@ use crate::plan::{
     plural,
 };
 use crate::policy::{Mode, Pause};
+use crate::scalers::nodes::Asked;
 use crate::snapshot::{PoolEntry, Snapshot};
 use crate::units::{Money, Time};
 use crate::view::{NodeState, PoolView, View};
@@ -36,6 +37,10 @@ pub(crate) struct Parts<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) ledger: &'a Ledger,
     pub(crate) plan: Option<&'a Plan>,
+    /// What buffers and requests came to when it was made.
+    pub(crate) asked: &'a [Asked],
+    /// What it plans is carried out.
+    pub(crate) acts: bool,
     /// The name of the ClusterPolicy, where there is one.
     pub(crate) policy: Option<&'a Name>,
     /// What was last begun in each pool.

@@ -38,7 +38,7 @@ pub struct Herald {
     told: BTreeMap<(Regarding, Topic), Told>,
     /// What has to last before it is told.
     rising: BTreeMap<(Regarding, Topic), Rising>,
-    waiting: VecDeque<Event>,
+    waiting: VecDeque<((Regarding, Topic), Event)>,
     /// So many may be told at once again then.
     full_at: Time,
     dropped: u64,
@@ -174,11 +174,13 @@ impl Herald {
     fn tell(&mut self, topic: (Regarding, Topic), told: Told, event: Event) {
         if self.waiting.len() >= WAITING_MAX {
             self.dropped += 1;
-            let newest = self.waiting.iter().rposition(|waiting| !is_warning(waiting));
+            let newest = self.waiting.iter().rposition(|(_, waiting)| !is_warning(waiting));
             let Some(newest) = newest.filter(|_| is_warning(&event)) else { return };
-            self.waiting.remove(newest);
+            // What gives way was not told: while it is so, it is tried again.
+            let given_way = self.waiting.remove(newest);
+            given_way.and_then(|(topic, _)| self.told.remove(&topic));
         }
-        self.waiting.push_back(event);
+        self.waiting.push_back((topic.clone(), event));
         self.remember(topic, told);
     }
 
@@ -205,8 +207,8 @@ impl Herald {
         if self.full_at - PER_EVENT.times(AT_ONCE - 1) > now {
             return None;
         }
-        let first = self.waiting.iter().position(is_warning).unwrap_or(0);
-        let event = self.waiting.remove(first)?;
+        let first = self.waiting.iter().position(|(_, event)| is_warning(event)).unwrap_or(0);
+        let (_, event) = self.waiting.remove(first)?;
         self.full_at = self.full_at.max(now) + PER_EVENT;
         Some(event)
     }

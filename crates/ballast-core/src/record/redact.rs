@@ -32,8 +32,9 @@ pub(super) fn object(object: &Object) -> Object {
         Object::CapacityBuffer(buffer) => meta(&mut buffer.metadata),
         Object::ProvisioningRequest(request) => {
             meta(&mut request.metadata);
-            // What a class is told may be anything; these two are read.
-            request.spec.parameters.retain(|key, _| REQUEST_PARAMETERS.contains(&&**key));
+            // What a class is told may be anything; these two are read, in any letters.
+            let is_read = |key: &str| REQUEST_PARAMETERS.iter().any(|own| own.eq_ignore_ascii_case(key));
+            request.spec.parameters.retain(|key, _| is_read(key));
         }
         Object::ClusterPolicy(_) => {}
         Object::VmPool(pool) => {

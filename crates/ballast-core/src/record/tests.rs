@@ -56,6 +56,21 @@ fn observations_read_back_as_they_were_written() {
     assert_eq!(read.to_line(), line);
 }
 
+/// What a class reads in any letters is recorded in any: without it a replay would decide otherwise.
+#[test]
+fn parameters_that_decide_are_recorded() {
+    let mut cluster = a_cluster();
+    let request = cluster.request("train", "check-capacity", "big", 1);
+    for key in ["validUntilSeconds", "NORETRY", "other"] {
+        request.spec.parameters.insert(key.into(), CANARY.into());
+    }
+    let text = entry(Body::Observed { observations: cluster.observations() }).to_line();
+    assert!(
+        text.contains("validUntilSeconds") && text.contains("NORETRY") && !text.contains("\"other\""),
+        "{text}"
+    );
+}
+
 #[test]
 fn no_secret_is_recorded() {
     let mut cluster = a_cluster();

@@ -1,7 +1,8 @@
 //! The writer of answers to buffers and requests: each is brought to stand in the API.
 //!
 //! As with documents, a write is a server-side apply to the very version that was seen; that it comes back through the watch is
-//! how one knows that it stands. Until then the same version is not written again.
+//! how one knows that it stands. Until then the same version is not written again. Where another controller answers too and
+//! each undoes what the other wrote, it rests, and says so.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +23,33 @@ use super::{FIELD_MANAGER, REQUEST_TIMEOUT};
 /// How long a write has to come back through the watch before it is tried again, and how long it is waited after a refusal.
 const AGAIN: Span = Span::from_secs(60);
 
+/// The shortest distance of two writes to one object.
+const NOT_SOONER: Span = Span::from_secs(10);
+
+/// Writes in a row that somebody took back before it is complained of and rested.
+const UNDONE_MAX: u32 = 3;
+
 /// Writes answers.
 pub(super) struct AskWriter {
     client: Client,
-    /// Versions that were written or refused, and when they may be tried again.
-    tried: BTreeMap<AskRef, (Name, Time)>,
+    /// What was written or refused of late.
+    tried: BTreeMap<AskRef, Tried>,
     /// What was last complained of, so that it is not told again with every try.
     complaint: String,
+}
+
+/// A write of one object.
+struct Tried {
+    /// The version that was written to, or was to be…
+    version: Name,
+    /// …and when it may be tried again.
+    again_at: Time,
+    /// When another version may be written to.
+    other_at: Time,
+    /// What was said.
+    meaning: Vec<[Name; 3]>,
+    /// How often in a row the same had to be said anew.
+    undone: u32,
 }
 
 impl AskWriter {
@@ -39,9 +60,10 @@ impl AskWriter {
     /// The next that is to be written now.
     pub(super) fn due(&mut self, said: Option<&Published>, now: Time) -> Option<(AskRef, AskSaid)> {
         let asks = &said?.asks;
-        self.tried.retain(|own, _| asks.contains_key(own));
+        self.tried.retain(|own, tried| asks.contains_key(own) || now < tried.again_at);
         let is_due = |(own, said): &(&AskRef, &AskSaid)| match self.tried.get(*own) {
-            Some((version, again_at)) => *version != said.resource_version || now >= *again_at,
+            Some(tried) if tried.version == said.resource_version => now >= tried.again_at,
+            Some(tried) => now >= tried.other_at,
             None => true,
         };
         asks.iter().find(is_due).map(|(own, said)| (own.clone(), said.clone()))
@@ -49,11 +71,28 @@ impl AskWriter {
 
     /// Not before then.
     pub(super) fn postpone(&mut self, ask: &AskRef, said: &AskSaid, until: Time) {
-        self.tried.insert(ask.clone(), (said.resource_version.clone(), until));
+        let version = said.resource_version.clone();
+        let tried = Tried { version, again_at: until, other_at: until, meaning: Vec::new(), undone: 0 };
+        self.tried.insert(ask.clone(), tried);
+    }
+
+    /// Notes a write. What has to be said anew of another version, though nothing else is to be said, somebody has taken back.
+    fn note(&mut self, ask: &AskRef, said: &AskSaid, now: Time) {
+        let (version, meaning) = (said.resource_version.clone(), meaning(&said.status));
+        let last = self.tried.get(ask).filter(|last| last.version != version && last.meaning == meaning);
+        let undone = last.map_or(0, |last| last.undone + 1);
+        let rests = undone >= UNDONE_MAX;
+        if undone == UNDONE_MAX {
+            let AskRef { kind, namespace, name } = ask;
+            let kind = kind.name();
+            tracing::warn!(kind, %namespace, %name, "what is answered is taken back each time: another controller answers too, let only one");
+        }
+        let other_at = now + if rests { AGAIN } else { NOT_SOONER };
+        self.tried.insert(ask.clone(), Tried { version, again_at: now + AGAIN, other_at, meaning, undone });
     }
 
     pub(super) async fn write(&mut self, ask: &AskRef, said: &AskSaid, now: Time) {
-        self.postpone(ask, said, now + AGAIN);
+        self.note(ask, said, now);
         let why = match timeout(REQUEST_TIMEOUT, self.apply(ask, said)).await {
             Ok(Ok(_)) => return self.complaint.clear(),
             // It is gone, or another wrote it: what is so the watch says.
@@ -88,6 +127,14 @@ impl AskWriter {
     }
 }
 
+/// What conditions say, without their words and times.
+fn meaning(status: &Value) -> Vec<[Name; 3]> {
+    let said = |condition: &Value| {
+        ["type", "status", "reason"].map(|field| condition[field].as_str().unwrap_or_default().into())
+    };
+    status["conditions"].as_array().into_iter().flatten().map(said).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_version_is_answered_once_a_minute_and_a_newer_one_at_once() {
+    async fn a_version_is_answered_once_a_minute_and_a_newer_one_after_ten_seconds() {
         let config = kube::Config::new("http://127.0.0.1:1".parse().expect("an address"));
         let mut writer = AskWriter::new(Client::try_from(config).expect("a client"));
         let ask = AskRef { kind: AskKind::CapacityBuffer, namespace: "web".into(), name: "spare".into() };
@@ -107,10 +154,32 @@ mod tests {
         let at = Time::from_secs;
         assert_eq!(writer.due(None, at(0)), None, "who does not lead says nothing");
         let (due, answer) = writer.due(Some(&published), at(0)).expect("it is due");
-        writer.postpone(&due, &answer, at(0) + AGAIN);
+        writer.note(&due, &answer, at(0));
         assert_eq!(writer.due(Some(&published), at(59)), None);
         assert!(writer.due(Some(&published), at(60)).is_some());
         published.asks.insert(ask, said("8"));
-        assert!(writer.due(Some(&published), at(1)).is_some());
+        assert_eq!(writer.due(Some(&published), at(9)), None);
+        assert!(writer.due(Some(&published), at(10)).is_some());
+    }
+
+    /// Two controllers that answer one object undo each other as fast as they hear of it.
+    #[tokio::test]
+    async fn what_is_taken_back_each_time_is_written_ever_less_often() {
+        let config = kube::Config::new("http://127.0.0.1:1".parse().expect("an address"));
+        let mut writer = AskWriter::new(Client::try_from(config).expect("a client"));
+        let ask = AskRef { kind: AskKind::CapacityBuffer, namespace: "web".into(), name: "spare".into() };
+        let mut writes = 0;
+        for second in 0..600 {
+            let mut published = Published::default();
+            published.asks.insert(ask.clone(), said(&second.to_string()));
+            let now = Time::from_secs(second);
+            if let Some((ask, answer)) = writer.due(Some(&published), now) {
+                writer.note(&ask, &answer, now);
+                writes += 1;
+                // It stands for a moment.
+                assert_eq!(writer.due(Some(&Published::default()), now), None);
+            }
+        }
+        assert_eq!(writes, 4 + 9, "four in the first half minute, then one a minute");
     }
 }

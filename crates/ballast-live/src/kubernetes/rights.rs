@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use kube::Client;
 use serde_json::json;
+use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -98,12 +99,22 @@ impl Right {
 }
 
 /// Asks of whatever was refused whether that is for want of a right, until it is told to stop. So a webhook that refuses, or a
-/// namespace that is going, is not taken for one, and a right that is given back is noticed where nothing is left to ask for.
-pub(crate) async fn review_refusals(client: Client, own: String, tally: Tally, stop: CancellationToken) {
+/// namespace that is going, is not taken for one, and a right that is given back is noticed where nothing is left to ask for. Who
+/// does not want to write does not ask: there is nothing that it would do with a right.
+pub(crate) async fn review_refusals(
+    client: Client,
+    own: String,
+    tally: Tally,
+    writes: watch::Receiver<bool>,
+    stop: CancellationToken,
+) {
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             () = sleep(REVIEWED_EVERY) => {}
+        }
+        if !*writes.borrow() {
+            continue;
         }
         for asked in tally.refused() {
             let all = Right::of_asked(asked).into_iter().map(|right| right.is_had(&client, &own, None));
@@ -140,13 +151,20 @@ pub(super) async fn lacking(client: &Client, own: &str, plan: &PublishedPlan) ->
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
 
-    /// What is counted as denied after a while, where the API refuses a request, and answers a review so.
-    async fn denied_where_a_review_says(answer: Option<bool>) -> Vec<Asked> {
+    /// What is counted as denied after a while, where the API refuses a request, and answers a review so; and how many reviews
+    /// were asked for.
+    async fn reviewed(answer: Option<bool>, writes: bool) -> (Vec<Asked>, u32) {
+        let reviews = Arc::new(AtomicU32::new(0));
+        let counted = reviews.clone();
         let tally = Tally::default();
         let serve = move |request: http::Request<kube::client::Body>| {
             let is_review = request.uri().path().ends_with("/selfsubjectaccessreviews");
+            counted.fetch_add(u32::from(is_review), Ordering::Relaxed);
             let (code, body) = match answer.filter(|_| is_review) {
                 Some(allowed) => (201, json!({"status": {"allowed": allowed}})),
                 None => (
@@ -161,21 +179,29 @@ mod tests {
         let client = Client::new(service, "default");
         plain::merge(&client, "/api/v1/nodes/n1", &json!({})).await.expect_err("it is refused");
         assert_eq!(tally.denied(), [], "why, nobody knows yet");
+        let (_mode, writes) = watch::channel(writes);
         let stop = CancellationToken::new();
         let reviewer =
-            tokio::spawn(review_refusals(client, "ballast".to_owned(), tally.clone(), stop.clone()));
+            tokio::spawn(review_refusals(client, "ballast".to_owned(), tally.clone(), writes, stop.clone()));
         sleep(REVIEWED_EVERY * 2).await;
         stop.cancel();
         reviewer.await.expect("it ends");
-        tally.denied().into_iter().filter(|asked| asked.resource == "nodes").collect()
+        let denied = tally.denied().into_iter().filter(|asked| asked.resource == "nodes").collect();
+        (denied, reviews.load(Ordering::Relaxed))
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_refused_is_denied_where_a_review_says_so() {
         let patch = Asked { verb: "patch", resource: "nodes" };
-        assert_eq!(denied_where_a_review_says(Some(false)).await, [patch]);
-        assert_eq!(denied_where_a_review_says(Some(true)).await, [], "it was a webhook's");
-        assert_eq!(denied_where_a_review_says(None).await, [patch], "also the review is refused");
+        assert_eq!(reviewed(Some(false), true).await.0, [patch]);
+        assert_eq!(reviewed(Some(true), true).await.0, [], "it was a webhook's");
+        assert_eq!(reviewed(None, true).await.0, [patch], "also the review is refused");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_write_asks_for_no_review() {
+        assert_eq!(reviewed(Some(false), false).await, (vec![], 0));
+        assert!(reviewed(Some(false), true).await.1 > 0);
     }
 
     #[test]

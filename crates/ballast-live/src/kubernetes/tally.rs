@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use http::{Method, Request, Response, StatusCode};
@@ -59,6 +59,9 @@ impl Ended {
         }
     }
 }
+
+/// Two failures further apart are two, not one that lasts.
+const FAILS_ON: Duration = Duration::from_secs(60);
 
 /// The counts of one connection.
 #[derive(Clone, Default)]
@@ -168,15 +171,23 @@ impl Tally {
     }
 
     fn count(&self, asked: Asked, ended: Ended) {
+        self.count_at(asked, ended, Instant::now());
+    }
+
+    fn count_at(&self, asked: Asked, ended: Ended, now: Instant) {
         if let Some(row) = self.0.rows.iter().position(|(row, _)| *row == asked) {
             self.0.rows[row].1[ended as usize].fetch_add(1, Ordering::Relaxed);
-            let (now, mut failing) =
-                (Instant::now(), self.0.failing.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut failing = self.0.failing.lock().unwrap_or_else(PoisonError::into_inner);
             if ended == Ended::Ok {
                 failing.remove(&row);
                 self.0.well.lock().unwrap_or_else(PoisonError::into_inner).insert(row, now);
             } else {
-                failing.entry(row).or_insert((now, now)).1 = now;
+                let (since, last) = failing.entry(row).or_insert((now, now));
+                // What was not tried for so long has not failed all the while: who lost a race for a lease may lose another days later.
+                if now.saturating_duration_since(*last) > FAILS_ON {
+                    *since = now;
+                }
+                *last = now;
             }
         }
         let mut refused = self.0.refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -341,6 +352,9 @@ mod tests {
         tally.count(renew, Ended::Failed);
         let (still, again) = tally.failing("update", "leases").expect("it fails");
         assert!(still == since && again >= last);
+        let days_later = again + Duration::from_secs(86_400);
+        tally.count_at(renew, Ended::Conflict, days_later);
+        assert_eq!(tally.failing("update", "leases"), Some((days_later, days_later)), "another one");
         tally.count(renew, Ended::Ok);
         assert_eq!(tally.failing("update", "leases"), None);
     }

@@ -11,7 +11,7 @@
 //! may be old; so with every watch the version of the kind is asked for past the caches. Once an event or a bookmark has reached
 //! it, everything is known up to the moment of that question, and that moment is what observations are dated.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures::{AsyncBufReadExt, StreamExt};
@@ -59,6 +59,11 @@ const LOOKS_AGAIN: u32 = 3;
 /// How often it is looked whether a kind that the API did not know has been installed: well below the age at which what is known
 /// of it is too old to remove anything on.
 const UNKNOWN_KIND: Duration = Duration::from_secs(30);
+/// How long it fails, rather than that there is nothing, where the API knew a kind and does not know it any more: definitions are
+/// deleted and made anew by tools that bring them up to date, and what is held for such objects would go meanwhile.
+const UNKNOWN_AGAIN: Span = Span::from_mins(10);
+/// Lists of nothing that are told of a kind that the API does not know: the core believes a second look.
+const NOTHING_TOLD: u32 = 2;
 /// Changes that are told together at most.
 const TOGETHER_MAX: usize = 1000;
 
@@ -87,7 +92,7 @@ macro_rules! as_its_type {
 pub fn watch_all(client: &Client, clock: Clock, told: &mpsc::Sender<Observation>, seen: &SeenDocuments) {
     // Room may be held by what these ask for. They are named before anything is seen: a source that was heard of and has not
     // answered keeps every node.
-    for kind in [ObjectKind::PodTemplate, ObjectKind::CapacityBuffer, ObjectKind::ProvisioningRequest] {
+    for kind in ObjectKind::ASKS {
         let (source, outcome) = (Source::kubernetes(kind), Ok(Body::Changed(Vec::new())));
         // There is room for them: nobody else has told anything yet.
         let _ = told.try_send(Observation { source, taken_at: clock.now(), outcome });
@@ -123,6 +128,10 @@ struct Watch {
     seen: SeenDocuments,
     /// Objects of which something cannot be read, each named once.
     unread: BTreeSet<(Name, Name)>,
+    /// The last good form of what room is asked for by: what is held for it does not go because a newer form cannot be read.
+    good: BTreeMap<(Name, Name), Object>,
+    /// Since when the API has not known the kind, and how often it was told that there is nothing of it.
+    unknown: Option<(Time, u32)>,
     /// How many objects were handed on and are not gone since.
     handed_on: usize,
     /// Everything up to then was handed on.
@@ -183,6 +192,8 @@ impl Watch {
             documents: Documents::default(),
             seen,
             unread: BTreeSet::new(),
+            good: BTreeMap::new(),
+            unknown: None,
             handed_on: 0,
             proven: clock.now(),
             looks: 0,
@@ -210,7 +221,10 @@ impl Watch {
         // What is on a later page may have changed while the first was on its way.
         let asked = self.clock.now();
         let (objects, mut version) = match self.list::<T>().await {
-            Ok(Some(list)) => self.take_list(list),
+            Ok(Some(list)) => {
+                self.unknown = None;
+                self.take_list(list)
+            }
             Ok(None) => return self.nothing(asked).await,
             Err(refusal) => return self.failed(refusal).await,
         };
@@ -255,9 +269,19 @@ impl Watch {
 
     /// The API does not know the kind, so that there is nothing of it. It may yet be installed.
     async fn nothing(&mut self, asked: Time) -> Result<(), Closed> {
+        let (since, told) = self.unknown.unwrap_or((asked, 0));
+        if self.handed_on > 0 && asked.since(since) < UNKNOWN_AGAIN {
+            self.unknown = Some((since, 0));
+            let message = "the API does not know this kind any more".to_owned();
+            return self.failed(failure(ErrorClass::NotFound, message)).await;
+        }
         (self.proven, self.handed_on) = (asked, 0);
+        self.good.clear();
         self.heard_well();
-        self.tell(Ok(Body::Listed(Vec::new()))).await?;
+        self.unknown = Some((since, (told + 1).min(NOTHING_TOLD)));
+        // That there still is nothing is no news, and nobody has to plan for it.
+        let still = if told < NOTHING_TOLD { Body::Listed(Vec::new()) } else { Body::Changed(Vec::new()) };
+        self.tell(Ok(still)).await?;
         sleep(UNKNOWN_KIND).await;
         Ok(())
     }
@@ -370,7 +394,9 @@ impl Watch {
 
     /// An object is gone.
     fn forget(&mut self, key: &ObjectKey) -> Option<End> {
-        self.unread.remove(&(key.namespace.clone(), key.name.clone()));
+        let own = named(key);
+        self.unread.remove(&own);
+        self.good.remove(&own);
         self.documents.delete(&key.name);
         if let Some(kind) = self.document_kind() {
             self.seen.gone(&reference(kind, key));
@@ -392,6 +418,9 @@ impl Watch {
         // Of two documents that do not go together the older one holds, whoever lists them.
         list.items.sort_by_cached_key(|sent| sent.object.created());
         self.see_only(&list);
+        let listed: BTreeSet<(Name, Name)> =
+            list.items.iter().map(|sent| named(&sent.object.key())).collect();
+        self.good.retain(|own, _| listed.contains(own));
         let objects = list.items.into_iter().filter_map(|sent| self.take(sent).holds).collect();
         self.sharing.forget_unused();
         (objects, version)
@@ -403,17 +432,29 @@ impl Watch {
         let Sent { mut object, unread } = sent;
         let key = object.key();
         if !unread.is_empty() {
-            if self.unread.insert((key.namespace.clone(), key.name.clone())) {
+            let stays = !key.name.is_empty() && object.freeze(&unread);
+            let good =
+                self.good.get(&named(&key)).filter(|good| good.meta().is_some_and(|own| own.uid == key.uid));
+            let good = good.cloned();
+            if self.unread.insert(named(&key)) {
                 let (kind, namespace, name) = (self.kind.name(), &key.namespace, &key.name);
-                tracing::warn!(kind, %namespace, %name, %unread, "cannot be read in full: it stays as it is, where it is");
+                let instead = match (stays, &good) {
+                    (true, _) => "it stays as it is, where it is",
+                    (false, Some(_)) => "its last good form holds",
+                    (false, None) => "it is passed over",
+                };
+                tracing::warn!(kind, %namespace, %name, %unread, "cannot be read in full: {instead}");
             }
-            if key.name.is_empty() || !object.freeze(&unread) {
-                return new(None);
+            if !stays {
+                return new(good);
             }
         }
         let document = object.document();
         let read = object.object(&mut self.sharing);
         if read.as_ref().is_ok_and(|object| object.meta().is_some()) {
+            if let Some(object) = read.as_ref().ok().filter(|_| ObjectKind::ASKS.contains(&self.kind)) {
+                self.good.insert(named(&key), object.clone());
+            }
             return new(read.ok());
         }
         let taken = self.documents.take(&key, read);
@@ -459,6 +500,8 @@ impl Watch {
     /// Tells of a failure, and waits before the next try.
     async fn failed(&mut self, refusal: Refusal) -> Result<(), Closed> {
         let Refusal { error, retry_after } = refusal;
+        // Only lists make a kind good again that failed.
+        self.unknown = self.unknown.map(|(since, _)| (since, 0));
         if self.last_error.as_ref() != Some(&error) {
             self.complain(&error);
             self.last_error = Some(error.clone());
@@ -487,6 +530,10 @@ impl Watch {
 
 fn reference(kind: DocumentKind, key: &ObjectKey) -> DocumentRef {
     DocumentRef { kind, namespace: key.namespace.clone(), name: key.name.clone() }
+}
+
+fn named(key: &ObjectKey) -> (Name, Name) {
+    (key.namespace.clone(), key.name.clone())
 }
 
 fn failure(class: ErrorClass, message: String) -> Refusal {

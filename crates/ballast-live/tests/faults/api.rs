@@ -17,7 +17,7 @@ use tower::service_fn;
 /// Collections that Ballast watches.
 pub(crate) const NODES: &str = "/api/v1/nodes";
 pub(crate) const PODS: &str = "/api/v1/pods";
-const COLLECTIONS: [&str; 9] = [
+const COLLECTIONS: [&str; 12] = [
     "nodes",
     "pods",
     "poddisruptionbudgets",
@@ -27,6 +27,9 @@ const COLLECTIONS: [&str; 9] = [
     "priorityclasses",
     "clusterpolicies",
     "vmpools",
+    "podtemplates",
+    "capacitybuffers",
+    "provisioningrequests",
 ];
 /// Objects of one page at most, whatever is asked for.
 const PAGE: usize = 2;

@@ -264,3 +264,71 @@ async fn f_k12_what_this_release_cannot_read_is_kept_and_costs_no_other() {
     assert_eq!(sight.changed(ObjectKind::Pod).await, ["strange is p1"], "an event neither");
     advance(Duration::from_secs(1)).await;
 }
+
+const BUFFERS: &str = "/apis/autoscaling.x-k8s.io/v1beta1/capacitybuffers";
+
+fn a_buffer(replicas: serde_json::Value) -> serde_json::Value {
+    json!({"metadata": {"uid": "b", "namespace": "web"}, "spec": {"podTemplateRef": {"name": "t"}, "replicas": replicas}})
+}
+
+/// An empty list would call for a plan each time.
+#[tokio::test(start_paused = true)]
+async fn that_a_kind_is_still_unknown_is_told_without_a_list() {
+    let api = three_nodes();
+    api.meddle(|ask| ask.path.contains("autoscaling.x-k8s.io").then_some(Fault::Refuse(404, None)));
+    let mut sight = Sight::of(&api);
+    let (mut lists, mut told) = (0, 0);
+    while told < 20 {
+        let next = sight.next(ObjectKind::CapacityBuffer).await;
+        assert!(sight.age(&next) < Span::from_secs(1), "it is as young as the question");
+        lists += usize::from(matches!(next.outcome, Ok(Body::Listed(_))));
+        told += 1;
+    }
+    assert_eq!(lists, 2, "the second is the look that makes sure");
+    api.behave();
+    sight.listed(ObjectKind::CapacityBuffer).await;
+}
+
+/// Tools that bring definitions up to date delete them and make them anew.
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_was_known_fails_for_a_while_before_there_is_nothing_of_it() {
+    let api = three_nodes();
+    api.put(BUFFERS, "spare", a_buffer(json!(2)));
+    let mut sight = Sight::of(&api);
+    assert_eq!(sight.listed(ObjectKind::CapacityBuffer).await, ["spare"]);
+    api.meddle(|ask| ask.path.contains("capacitybuffers").then_some(Fault::Refuse(404, None)));
+    let began = Instant::now();
+    assert!(sight.failed(ObjectKind::CapacityBuffer).await.starts_with("NotFound"));
+    assert!(sight.listed(ObjectKind::CapacityBuffer).await.is_empty());
+    assert!(began.elapsed() >= Duration::from_secs(600), "{:?}", began.elapsed());
+    assert!(sight.listed(ObjectKind::CapacityBuffer).await.is_empty(), "a second look makes sure");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_good_form_of_an_ask_holds_while_a_newer_cannot_be_read() {
+    let replicas = |object: &Object| match object {
+        Object::CapacityBuffer(buffer) => buffer.spec.replicas,
+        other => panic!("{other:?}"),
+    };
+    let api = three_nodes();
+    api.put(BUFFERS, "spare", a_buffer(json!(2)));
+    let mut sight = Sight::of(&api);
+    assert_eq!(sight.listed(ObjectKind::CapacityBuffer).await, ["spare"]);
+    api.put(BUFFERS, "spare", a_buffer(json!("some")));
+    let mut first = true;
+    api.meddle(move |ask| {
+        let is_own = ask.verb == "watch" && ask.path == BUFFERS;
+        (is_own && std::mem::take(&mut first)).then_some(Fault::Refuse(410, None))
+    });
+    let objects = loop {
+        if let Ok(Body::Listed(objects)) = sight.next(ObjectKind::CapacityBuffer).await.outcome {
+            break objects;
+        }
+    };
+    assert_eq!(objects.iter().map(replicas).collect::<Vec<_>>(), [Some(2)]);
+    // One that never was good is passed over, and so is another of the same name.
+    api.delete(BUFFERS, "spare");
+    api.put(BUFFERS, "other", a_buffer(json!("some")));
+    api.meddle(|ask| (ask.verb == "watch" && ask.path == BUFFERS).then_some(Fault::Refuse(410, None)));
+    assert_eq!(sight.listed(ObjectKind::CapacityBuffer).await, [""; 0]);
+}

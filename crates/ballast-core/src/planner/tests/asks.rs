@@ -204,3 +204,36 @@ fn nothing_is_removed_while_it_is_not_known_for_what_room_is_held() {
     let plan = planner::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Scratch::default()).0;
     assert_eq!(plan.actions, []);
 }
+
+#[test]
+fn absurd_counts_of_one_request_stop_no_other() {
+    let mut cluster = a_cluster(10, 0);
+    cluster.request("train", ATOMIC, "big", 1);
+    let mad = cluster.request("mad", ATOMIC, "big", i32::MAX);
+    let set = mad.spec.pod_sets[0].clone();
+    mad.spec.pod_sets.extend([set.clone(), crate::kube::PodSet { count: 2, ..set }]);
+    assert_eq!(made(&checked(&mut cluster), "cpu"), 1);
+}
+
+/// Two classes of one workload that only a webhook tells apart: which is taken for the buffer's does not depend on who came first.
+#[test]
+fn the_shape_of_a_buffer_does_not_depend_on_who_came_first() {
+    let plan_of = |names: [&str; 2]| {
+        let mut cluster = a_cluster(10, 2);
+        for name in names {
+            let pod = cluster.running(&format!("web-x1-{name}"), "n0", &[("cpu", "1")]);
+            pod.metadata.labels = labels(&[("pod-template-hash", "x1")]);
+            let memory = if name == "a" { "1Gi" } else { "2Gi" };
+            crate::fixtures::with_spec(pod, |spec| {
+                let requests = &mut spec.containers[0].resources.requests;
+                requests.extend(crate::fixtures::amounts(&[("memory", memory)]));
+            });
+        }
+        let buffer = cluster.buffer("spare", "", 3);
+        buffer.spec.pod_template_ref = None;
+        let (api_group, kind, name) = ("apps".into(), "Deployment".into(), "web".into());
+        buffer.spec.scalable_ref = Some(ScalableReference { api_group, kind, name });
+        checked(&mut cluster).wishes
+    };
+    assert_eq!(plan_of(["a", "b"]), plan_of(["b", "a"]));
+}

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::kube::{AskCondition, CONSUMES};
-use crate::observation::Object;
+use crate::observation::{Body, Change, Object, ObjectKind};
 use crate::snapshot::AskKind;
 
 const ATOMIC: &str = "best-effort-atomic-scale-up";
@@ -20,7 +20,10 @@ fn a_cluster(max: u32, nodes: u32) -> Cluster {
 
 /// The conditions of the only ask, as they shall stand: type, status and reason.
 fn told(cluster: &Cluster) -> Vec<String> {
-    let published = published(cluster);
+    conditions(&published(cluster))
+}
+
+fn conditions(published: &Published) -> Vec<String> {
     let Some(said) = published.asks.values().next() else { return Vec::new() };
     let conditions = serde_json::from_value(said.status["conditions"].clone());
     let conditions: Vec<AskCondition> = conditions.expect("conditions");
@@ -146,4 +149,81 @@ fn of_what_others_own_nothing_is_said_without_enforce() {
     cluster.buffer("spare", "big", 1);
     cluster.policy.mode = Mode::Recommend;
     assert!(published(&cluster).asks.is_empty());
+}
+
+/// What an engine that has seen `before` and planned says, once it was told of changes that no plan has seen yet.
+fn told_before_the_next_plan(before: &Cluster, changes: Vec<Object>) -> Vec<String> {
+    let mut engine = Engine::new(None).unwrap();
+    assert!(engine.tick(before.now, before.observations()).plan.is_some());
+    let soon = before.now + Span::from_millis(1);
+    for object in changes {
+        let (source, outcome) =
+            (Source::kubernetes(object.kind()), Ok(Body::Changed(vec![Change::Applied(object)])));
+        assert!(engine.tick(soon, vec![Observation { source, taken_at: soon, outcome }]).plan.is_none());
+    }
+    conditions(&engine.published(soon))
+}
+
+#[test]
+fn of_what_no_plan_has_seen_nobody_says_that_room_is_there() {
+    let cluster = a_cluster(10, 2);
+    let mut with = a_cluster(10, 2);
+    with.buffer("spare", "big", 2);
+    let buffer = with.asks.last().expect("the buffer").clone();
+    assert_eq!(told_before_the_next_plan(&cluster, vec![buffer]), ["ReadyForProvisioning=True/Resolved"]);
+    // A plan that sees no pods gives nobody anything.
+    let mut observations = with.observations();
+    let pods = Source::kubernetes(ObjectKind::Pod);
+    let pods = observations.iter_mut().find(|own| own.source == pods).expect("pods");
+    pods.outcome = Err(SourceError { class: ErrorClass::Transient, message: "503".into() });
+    let mut engine = Engine::new(None).unwrap();
+    assert!(engine.tick(with.now, observations).plan.is_some());
+    assert_eq!(conditions(&engine.published(with.now)), ["ReadyForProvisioning=True/Resolved"]);
+}
+
+#[test]
+fn an_answer_is_about_the_request_as_it_is_now() {
+    let mut cluster = a_cluster(10, 2);
+    cluster.request("train", ATOMIC, "big", 2);
+    assert_eq!(told_before_the_next_plan(&cluster, vec![])[1], "Provisioned=True/CapacityIsProvisioned");
+    let mut other = Cluster::new();
+    other.template("big", &[("cpu", "400")]);
+    assert_eq!(
+        told_before_the_next_plan(&cluster, other.asks),
+        [""; 0],
+        "the plan was made of another shape"
+    );
+}
+
+#[test]
+fn what_was_not_listed_yet_is_not_told_to_be_missing() {
+    let mut cluster = a_cluster(10, 2);
+    cluster.buffer("spare", "big", 2);
+    let mut observations = cluster.observations();
+    observations.retain(|own| own.source != Source::kubernetes(ObjectKind::PodTemplate));
+    let mut engine = Engine::new(None).unwrap();
+    let _ = engine.tick(cluster.now, observations);
+    assert_eq!(conditions(&engine.published(cluster.now)), [""; 0]);
+}
+
+#[test]
+fn what_is_only_planned_does_not_come() {
+    let mut cluster = a_cluster(10, 0);
+    cluster.buffer("spare", "big", 2);
+    assert_eq!(told(&cluster)[1], "Provisioning=True/CapacityIsComing");
+    cluster.policy.limits.nodes = None;
+    assert_eq!(told(&cluster)[1], "Provisioning=False/CapacityIsNotFound", "nothing is done without limits");
+}
+
+#[test]
+fn room_for_more_than_is_looked_for_is_not_found() {
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&[("cpu", "9000"), ("pods", "9000")], 1, 1.0)).scale_down.enabled = false;
+    cluster.node("n1", "cpu");
+    cluster.template("one", &[("cpu", "1")]);
+    cluster.request("train", CHECK, "one", 5000);
+    assert_eq!(told(&cluster)[1], "Provisioned=True/CapacityIsFound");
+    cluster.asks.pop();
+    cluster.request("train", CHECK, "one", 5001);
+    assert_eq!(told(&cluster)[1], "Provisioned=False/CapacityIsNotFound");
 }

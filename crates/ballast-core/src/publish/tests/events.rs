@@ -217,6 +217,18 @@ fn a_storm_of_small_news_drowns_no_warning() {
         [[EventReason::LaunchFailed; 3].as_slice(), &[EventReason::AskedToLeave]].concat()
     );
     assert_eq!((first.len(), herald.take_dropped()), (20, 300 - 256 + 3), "each takes the place of another");
+    // What is so and gave way to a warning is told once there is room again.
+    let mut herald = Herald::default();
+    let coming = || vec![event(EventReason::NodeComing, 1)];
+    herald.happened(noon(), (0..255).map(|at| event(EventReason::LaunchFailed, at)));
+    herald.pods(noon(), coming());
+    herald.happened(noon(), [event(EventReason::LaunchFailed, 255)]);
+    let mut later = noon();
+    while !told(&mut herald, later).is_empty() {
+        later += Span::from_mins(1);
+    }
+    herald.pods(later, coming());
+    assert_eq!(reasons(&told(&mut herald, later)), [EventReason::NodeComing]);
     // Where nothing but warnings waits, further ones are dropped.
     let mut herald = Herald::default();
     herald.happened(noon(), (0..300).map(|at| event(EventReason::LaunchFailed, at)));
@@ -234,6 +246,16 @@ fn names_that_remind_of_secrets_are_told_and_what_people_wrote_is_not() {
     let _ = engine.tick(cluster.now, cluster.observations());
     let [event] = &engine.pods_told()[..] else { panic!("one pod") };
     assert!(event.note.contains("tokenizer: "), "{}", event.note);
+    // One that would fit is told of the pause, and not in whose words.
+    cluster.pools.get_mut("cpu").expect("it is there").max = 1;
+    cluster.pods.clear();
+    cluster.running("web-1", "n1", &[("cpu", "3")]);
+    cluster.pending("secret-sync-2", &[("cpu", "3")]);
+    let mut engine = Engine::new(None).unwrap();
+    let _ = engine.tick(cluster.now, cluster.observations());
+    let [event] = &engine.pods_told()[..] else { panic!("one pod") };
+    assert!(event.note.contains("tokenizer: the pool is paused: …"), "{}", event.note);
+    assert!(!event.note.contains("hunter2"), "{}", event.note);
     let said = engine.published(cluster.now);
     let mut herald = Herald::default();
     let tokenizer = said.documents.iter().find(|(own, _)| &*own.name == "tokenizer").expect("the pool");

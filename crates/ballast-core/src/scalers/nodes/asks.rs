@@ -10,8 +10,8 @@ use crate::kube::{CapacityBuffer, Name, Requests, ScalableReference};
 use crate::snapshot::{Ask, AskKind, AskObject, AskRef, Class, Gang, RequestClass, RequestStage, Snapshot};
 use crate::units::Time;
 
-/// Pods that one ask may stand for: more would only cost time, for no pool grows by so many at once.
-const UNITS_MAX: u32 = 5000;
+/// Pods that a buffer, or one set of a request, may stand for: more would only cost time, for no pool grows by so many at once.
+pub(crate) const UNITS_MAX: u32 = 5000;
 
 /// What an ask comes to now.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,8 +51,13 @@ impl Asked {
         matches!(self.how, How::Atomic | How::Checked).then(|| Gang {
             namespace: self.reference.namespace.clone(),
             name: format!("{}/{}", self.reference.kind.name(), self.reference.name).into(),
-            size: self.units.iter().map(|units| units.count).sum(),
+            size: self.count(),
         })
+    }
+
+    /// Pods that nobody has made yet.
+    pub(crate) fn count(&self) -> u32 {
+        self.units.iter().map(|units| units.count).fold(0, u32::saturating_add)
     }
 
     /// Whether pods of a class take room of it.
@@ -130,10 +135,14 @@ fn workload(snapshot: &Snapshot, namespace: &Name, of: &ScalableReference) -> Op
     let own = classes.filter_map(|(slot, class)| class.as_ref().filter(|class| belongs(class)).map(|_| slot));
     let own: Vec<u32> = own.map(|slot| slot as u32).collect();
     let users = |slot: u32| snapshot.class_keys.users(slot);
-    let most = own.iter().copied().max_by_key(|&slot| {
+    let rank = |slot: u32| {
         let key = &snapshot.class(slot).key;
-        (users(slot), Reverse(&key.owner), Reverse(&key.labels))
-    })?;
+        (users(slot), Reverse(&key.owner), Reverse(&key.labels), Reverse(&key.annotations))
+    };
+    // Numbers of classes depend on who came first: the spec decides before them.
+    let spec = |slot: u32| serde_json::json!(snapshot.class(slot).key.spec).to_string();
+    let order = |a: u32, b: u32| rank(a).cmp(&rank(b)).then_with(|| spec(b).cmp(&spec(a)));
+    let most = own.iter().copied().max_by(|&a, &b| order(a, b))?;
     Some((most, own.iter().map(|&slot| users(slot)).sum()))
 }
 

@@ -12,7 +12,7 @@ mod leaving;
 mod removal;
 mod wishes;
 
-pub(crate) use asks::{Asked, asked, size_of};
+pub(crate) use asks::{Asked, UNITS_MAX, asked, size_of};
 pub(crate) use census::{StartingNode, is_young, starting_nodes};
 pub use drain::pod_block;
 pub(crate) use holds::holds_with;
