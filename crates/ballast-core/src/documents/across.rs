@@ -1,19 +1,16 @@
 //! What documents say together: two of one name, two policies, pools that claim the same nodes, owners in a circle.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::Documents;
-use super::apart::apart;
 use super::check::{Finding, Findings};
 use super::suggest::nearest;
 use super::tree::Path;
-use crate::kube::{LabelSelector, Meta, Name, Node};
+use crate::kube::{LabelSelector, Meta, Name};
 use crate::observation::{Object, Observation, Source, SourceKind};
-use crate::policy::{ClusterPolicySpec, Mode, VmPoolSpec};
-use crate::snapshot::PoolEntry;
+use crate::policy::{ClusterPolicySpec, VmPoolSpec};
 use crate::units::Time;
 
 /// How many pools a cluster may have: each is held against every other, and weighed in every plan.
@@ -157,6 +154,7 @@ impl Across {
         self.pools(documents, policies);
         self.nodes_of_one_machine(documents);
         self.named_templates(documents);
+        self.gangs(documents);
         self.pools_of_instances(documents);
         self.targets(documents);
         self.owner_circles();
@@ -260,69 +258,9 @@ impl Across {
                 }
             }
         }
-        self.nodes_in_two_pools(documents, &pools);
-        self.templates(documents, &pools);
-        self.modes(policy.map_or(Mode::Observe, |policy| policy.mode), policy.is_some(), &pools);
-    }
-
-    /// Pools may overlap only in nodes that are there: by a prefix of one and a selector of the other.
-    fn nodes_in_two_pools(&mut self, documents: &Documents, pools: &[(&Name, &VmPoolSpec, Spot)]) {
-        let entry = |(name, spec, _): &(&Name, &VmPoolSpec, Spot)| {
-            PoolEntry::new((*name).clone(), Arc::new((*spec).clone()))
-        };
-        let pools: Vec<PoolEntry> = pools.iter().map(entry).collect();
-        for (placed, spot) in documents.objects.iter().zip(self.objects.clone()) {
-            let Object::Node(node) = &placed.value else { continue };
-            let Meta { name, labels, .. } = &node.metadata;
-            let mut owners = pools.iter().filter(|pool| pool.claims(name, labels));
-            if let (Some(first), Some(second)) = (owners.next(), owners.next()) {
-                let message = format!("it is a member of two pools, `{}` and `{}`", first.name, second.name);
-                self.clash(spot, None, |found| {
-                    let finding = found.conflict(Path::default().key("metadata"), message);
-                    finding.help("a node belongs to one pool: let `members` of one of them be narrower");
-                });
-            }
-        }
-    }
-
-    /// What a new node of a pool shall have, held against the nodes that it has.
-    fn templates(&mut self, documents: &Documents, pools: &[(&Name, &VmPoolSpec, Spot)]) {
-        let nodes = documents.objects.iter().filter_map(|placed| match &placed.value {
-            Object::Node(node) => Some(node),
-            _ => None,
-        });
-        let nodes: Vec<&Node> = nodes.collect();
-        for (name, spec, spot) in pools {
-            let entry = PoolEntry::new((*name).clone(), Arc::new((*spec).clone()));
-            let members =
-                nodes.iter().filter(|node| entry.claims(&node.metadata.name, &node.metadata.labels));
-            let members: Vec<&Node> = members.copied().collect();
-            for (resource, written, largest) in apart(&spec.template, &members) {
-                let path = ["spec", "template", "allocatable", resource];
-                let path = path.iter().fold(Path::default(), |path, key| path.key(key));
-                let message = format!(
-                    "a new node would have {written} of {resource}, but the nodes of the pool have up to {largest}"
-                );
-                self.clash(*spot, None, |found| {
-                    found
-                        .doubt(path, message)
-                        .help("write what `kubectl get node -o yaml` shows as `allocatable`");
-                });
-            }
-        }
-    }
-
-    /// A document may lower the cluster's mode for itself, never raise it.
-    fn modes(&mut self, mode: Mode, has_policy: bool, pools: &[(&Name, &VmPoolSpec, Spot)]) {
-        for (_, spec, spot) in
-            pools.iter().filter(|(_, spec, _)| has_policy && spec.mode.is_some_and(|own| own > mode))
-        {
-            let message =
-                format!("`{:?}` is more than the cluster's mode, `{mode:?}`", spec.mode.unwrap_or_default());
-            self.clash(*spot, None, |found| {
-                let finding = found.conflict(Path::default().key("spec").key("mode"), message);
-                finding.help("a document may lower the mode for itself, never raise it");
-            });
+        self.pools_and_nodes(documents, &pools);
+        if let Some(policy) = policy {
+            self.pools_and_policy(policy, &pools);
         }
     }
 

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::across::Spot;
 use super::check::{self, Findings};
+use super::gangs;
 use super::kind::{DocumentKind, Role, role};
 use super::load::Loader;
 use super::meta::{DocumentMeta, NAME_ALLOWED, NAMESPACE_ALLOWED, name_trouble, namespace_trouble};
@@ -257,7 +258,7 @@ impl<'s> Document<'s> {
         let spec: T = self.read_at(loader, "spec", Manner::Strict)?;
         let mut findings = Findings::default();
         check(&spec, &mut findings);
-        let is_good = findings.0.iter().all(|found| found.code == ProblemCode::Doubtful);
+        let is_good = are_doubts(&findings);
         self.complain(loader, findings);
         is_good.then_some(spec)
     }
@@ -399,23 +400,26 @@ impl<'s> Document<'s> {
         }
         let mut findings = Findings::default();
         check::object(&object, &mut findings);
-        if findings.0.is_empty() {
+        let is_good = are_doubts(&findings);
+        self.complain(loader, findings);
+        if is_good {
             self.push(loader, Some(object));
-        } else {
-            self.complain(loader, findings);
         }
     }
 
     fn pod_group(mut self, loader: &mut Loader<'s>) {
         let Some(mut value) = self.whole::<PodGroup>(loader) else { return };
-        let Meta { name, namespace, .. } = &mut value.metadata;
-        if namespace.is_empty() {
-            *namespace = "default".into();
+        if value.metadata.namespace.is_empty() {
+            value.metadata.namespace = "default".into();
         }
+        let Meta { name, namespace, .. } = &value.metadata;
         let mut findings = Findings::default();
         check_name(&mut findings, &Path::default().key("metadata"), name);
-        if !findings.0.is_empty() {
-            return self.complain(loader, findings);
+        gangs::check_size(&mut findings, &value, &self.node);
+        let is_good = are_doubts(&findings);
+        self.complain(loader, findings);
+        if !is_good {
+            return;
         }
         loader.across.named("PodGroup", self.spot(loader), name, namespace);
         let place = loader.source().place(self.node.at);
@@ -456,6 +460,11 @@ impl<'s> Document<'s> {
     fn problem(&self, loader: &Loader<'s>, path: &Path, code: ProblemCode, message: String) -> Problem {
         Problem::new(loader.source(), self.node.place_of(&path.0), self.base.join(path), code, message)
     }
+}
+
+/// Whether nothing is wrong, though something may be probably not meant.
+fn are_doubts(findings: &Findings) -> bool {
+    findings.0.iter().all(|found| found.code == ProblemCode::Doubtful)
 }
 
 /// Reads a node and complains of all that is wrong with it; `base` leads to it.

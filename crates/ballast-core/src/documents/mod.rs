@@ -20,6 +20,7 @@ mod kind;
 mod load;
 mod meta;
 mod part;
+mod pools;
 mod problem;
 mod read;
 mod source;

@@ -2,6 +2,7 @@
 
 mod cluster_policy;
 mod elastic_job_policy;
+pub mod hosts;
 mod metric_scaler;
 mod ray_scaler;
 mod schedule;

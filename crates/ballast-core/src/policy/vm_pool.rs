@@ -91,7 +91,8 @@ pub struct Provider {
     /// `External`, or `Simulated` in a simulation. `Azure`, `Aws`, `Aliyun`, `Exec` and `ExternalGrpc` are read and checked; this
     /// release has no adapter for them, and nothing would be started.
     pub kind: Name,
-    /// What the provider needs to know, in its own words.
+    /// What the provider needs to know, in its own words. `External` needs `endpoint`, an `http` or `https` address whose host is
+    /// in `allowedHosts` of the ClusterPolicy.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<Name, Name>,
 }

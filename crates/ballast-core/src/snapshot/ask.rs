@@ -98,6 +98,12 @@ pub enum RequestClass {
     AtomicScaleUp,
 }
 
+impl RequestClass {
+    /// How requests name them.
+    pub const NAMES: [&str; 2] =
+        ["check-capacity.autoscaling.x-k8s.io", "best-effort-atomic-scale-up.autoscaling.x-k8s.io"];
+}
+
 /// Where a request is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestStage {
@@ -191,9 +197,10 @@ impl CapacityBuffer {
 impl ProvisioningRequest {
     /// How it is to be served; none where that is not for Ballast.
     pub fn class(&self) -> Option<RequestClass> {
+        let [check, atomic] = RequestClass::NAMES;
         match &*self.spec.provisioning_class_name {
-            "check-capacity.autoscaling.x-k8s.io" => Some(RequestClass::CheckCapacity),
-            "best-effort-atomic-scale-up.autoscaling.x-k8s.io" => Some(RequestClass::AtomicScaleUp),
+            name if name == check => Some(RequestClass::CheckCapacity),
+            name if name == atomic => Some(RequestClass::AtomicScaleUp),
             _ => None,
         }
     }

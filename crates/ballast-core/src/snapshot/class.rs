@@ -181,7 +181,7 @@ pub(crate) const GANG_SIZE: &str = "ballast.dev/gang-size";
 const KUEUE_TOTAL: &str = "kueue.x-k8s.io/pod-group-total-count";
 
 /// The annotation by which pods of a Volcano job name their group.
-const VOLCANO_GROUP: &str = "scheduling.k8s.io/group-name";
+pub(crate) const VOLCANO_GROUP: &str = "scheduling.k8s.io/group-name";
 
 /// The label by which Ballast's own pods are known.
 const OWN_NAME_LABEL: &str = "app.kubernetes.io/name";
@@ -243,12 +243,15 @@ impl ClassKey {
         let label = |key: &str| self.labels.get(key);
         let volcano = || self.annotations.iter().find(|(key, _)| &**key == VOLCANO_GROUP);
         let name = GANG_LABELS.into_iter().find_map(label).or_else(|| volcano().map(|(_, name)| name))?;
-        let size = self
-            .annotation(GANG_SIZE)
-            .or(label(GANG_SIZE).map(|size| &**size))
-            .or(self.annotation(KUEUE_TOTAL));
-        let size = size.and_then(|size| size.parse().ok()).unwrap_or(0);
+        let size = self.gang_size().and_then(|(_, size)| size.parse().ok()).unwrap_or(0);
         Some(Gang { namespace: self.namespace.clone(), name: name.clone(), size })
+    }
+
+    /// What its pods say of the size of their gang, and the annotation or label by which they say it.
+    pub(crate) fn gang_size(&self) -> Option<(&'static str, &str)> {
+        let annotation = |key: &'static str| self.annotation(key).map(|size| (key, size));
+        let label = || self.labels.get(GANG_SIZE).map(|size| (GANG_SIZE, &**size));
+        annotation(GANG_SIZE).or_else(label).or_else(|| annotation(KUEUE_TOTAL))
     }
 
     /// What removal of one of its pods means.

@@ -1,23 +1,16 @@
 //! Which hosts may be called: those of the ClusterPolicy's list, and no others. A document can make Ballast call an address,
 //! so whoever writes documents must not choose it freely.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use ballast_core::kube::Name;
 use ballast_core::observation::{ErrorClass, SourceError};
+use ballast_core::policy::hosts::{host_of, is_listed, is_own, is_own_address};
 
 use reqwest::dns;
 
 use super::error;
-
-/// Where clouds answer their machines about themselves, beside the link-local address that most of them use.
-const METADATA: [IpAddr; 4] = [
-    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
-    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
-    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
-];
 
 /// The hosts of the ClusterPolicy: `host` for every port of it, `host:port` for one, `*.domain` for all below a domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +32,7 @@ impl AllowedHosts {
             return Err(refused("the endpoint is neither http nor https".into()));
         }
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        if self.0.iter().any(|allowed| matches(allowed, host, url.port_or_known_default())) {
+        if is_listed(&self.0, host, url.port_or_known_default()) {
             return Ok(url);
         }
         let what = if is_own(host) { OWN } else { "a host" };
@@ -83,45 +76,6 @@ impl dns::Resolve for Resolver {
 }
 
 const OWN: &str = "an address of this machine or its cloud's metadata";
-
-/// The host of an entry, and its port where it names one.
-fn host_of(allowed: &str) -> (&str, Option<&str>) {
-    let is_address = allowed.parse::<IpAddr>().is_ok();
-    let (name, port) = match allowed.rsplit_once(':').filter(|_| !is_address) {
-        Some((name, digits)) => (name, Some(digits)),
-        None => (allowed, None),
-    };
-    (name.trim_matches(['[', ']']), port)
-}
-
-fn matches(allowed: &str, host: &str, port: Option<u16>) -> bool {
-    let (name, wanted) = host_of(allowed);
-    let same_port = wanted.is_none_or(|digits| digits.parse().ok() == port);
-    let same_host = match name.strip_prefix("*.") {
-        // A pattern never stands for an address of this machine: that has to be written out.
-        Some(domain) => !is_own(host) && host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')),
-        None => name.eq_ignore_ascii_case(host),
-    };
-    same_port && same_host
-}
-
-/// An address of this machine or its cloud's metadata, or a name for one.
-fn is_own(host: &str) -> bool {
-    match host.parse() {
-        Ok(address) => is_own_address(address),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    }
-}
-
-fn is_own_address(address: IpAddr) -> bool {
-    // `::ffff:127.0.0.1` is `127.0.0.1`.
-    let address = address.to_canonical();
-    let is_link_local = match address {
-        IpAddr::V4(address) => address.is_link_local(),
-        IpAddr::V6(address) => address.is_unicast_link_local(),
-    };
-    is_link_local || address.is_loopback() || address.is_unspecified() || METADATA.contains(&address)
-}
 
 #[cfg(test)]
 mod tests {

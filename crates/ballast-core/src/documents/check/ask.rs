@@ -1,7 +1,9 @@
 //! What a buffer, a request and a template that they name may say.
 
 use super::{Findings, Path};
+use crate::documents::{nearest, printable};
 use crate::kube::{CapacityBuffer, ProvisioningRequest};
+use crate::snapshot::RequestClass;
 
 pub(super) fn buffer(found: &mut Findings, buffer: &CapacityBuffer) {
     let (path, spec) = (Path::default().key("spec"), &buffer.spec);
@@ -38,6 +40,14 @@ pub(super) fn buffer(found: &mut Findings, buffer: &CapacityBuffer) {
 
 pub(super) fn request(found: &mut Findings, request: &ProvisioningRequest) {
     let path = Path::default().key("spec");
+    let class = &request.spec.provisioning_class_name;
+    if let Some(meant) = nearest(class, RequestClass::NAMES).filter(|_| request.class().is_none()) {
+        let message = format!(
+            "`{}` is no class that Ballast serves, so the request is left to others",
+            printable(class, 80)
+        );
+        found.doubt(path.key("provisioningClassName"), message).help(format!("did you mean `{meant}`?"));
+    }
     if request.spec.pod_sets.is_empty() {
         found.missing(path.key("podSets"), "it requests room for no pod");
     }

@@ -2,6 +2,7 @@
 
 use super::{Findings, Path, requests, shared};
 use crate::documents::{printable, read::words_in_words, suggest};
+use crate::policy::hosts::host_and_port;
 use crate::policy::{NodeTemplate, Price, Provider, Times, VmPoolSpec};
 use crate::snapshot::{HOSTNAME_LABEL, POOL_LABEL, TYPE_LABEL, ZONE_LABEL};
 use crate::units::{Money, Quantity, Span};
@@ -60,6 +61,9 @@ fn provider(found: &mut Findings, path: &Path, provider: &Provider) {
     if let Some(why) = provider.without_adapter() {
         found.doubt(path.key("kind"), why).help("machines of any cloud can be reached through `External`");
     }
+    if kind == "External" {
+        external(found, &path.key("settings"), provider);
+    }
     if !Provider::KINDS.contains(&kind) {
         let finding =
             found.invalid(path.key("kind"), format!("there is no provider `{}`", printable(kind, 60)));
@@ -67,6 +71,35 @@ fn provider(found: &mut Findings, path: &Path, provider: &Provider) {
         if let Some(meant) = suggest::nearest(kind, Provider::KINDS) {
             finding.help(format!("did you mean `{meant}`?"));
         }
+    }
+}
+
+/// What `External` needs to know.
+fn external(found: &mut Findings, path: &Path, provider: &Provider) {
+    const ENDPOINT: &str = "endpoint";
+    let settings = &provider.settings;
+    for key in settings.keys().filter(|key| &***key != ENDPOINT) {
+        let message = format!("`External` heeds no setting `{}`", printable(key, 60));
+        let finding = found.doubt(path.key(key), message).allowed(format!("`{ENDPOINT}`"));
+        if let Some(meant) = suggest::nearest(key, [ENDPOINT]) {
+            finding.help(format!("did you mean `{meant}`?"));
+        }
+    }
+    match settings.get(ENDPOINT) {
+        // A slip in its name is told of as such.
+        None if settings.keys().any(|key| suggest::nearest(key, [ENDPOINT]).is_some()) => {}
+        None => {
+            found
+                .doubt(path.key(ENDPOINT), "without an `endpoint` nobody knows whom to ask for machines")
+                .help("write `settings: {endpoint: \"https://machines.example.com\"}`");
+        }
+        // It is not told word for word: an address may hold a password.
+        Some(endpoint) if host_and_port(endpoint).is_none() => {
+            found
+                .doubt(path.key(ENDPOINT), "the endpoint is no address that can be called")
+                .allowed("an address that begins with `https://` or `http://`");
+        }
+        Some(_) => {}
     }
 }
 
