@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kube::Name;
-use crate::plan::{Action, Hold, Infeasible, PromiseNote, Waiting};
+use crate::plan::{Action, Hold, Infeasible, PromiseNote, Subject, Waiting};
 use crate::policy::Mode;
 use crate::units::{Money, Span, Time};
 
@@ -187,6 +187,25 @@ pub struct PendingView {
     pub waiting: Vec<Waiting>,
     /// Why nothing can serve them.
     pub infeasible: Option<Infeasible>,
+}
+
+impl PendingView {
+    /// The gang that they are members of, by what a plan says of them.
+    pub fn gang(&self) -> Option<&Name> {
+        let subjects = self.waiting.iter().map(|waiting| &waiting.subject);
+        subjects.chain(self.infeasible.iter().map(|left| &left.subject)).find_map(|subject| match subject {
+            Subject::Pods { gang, .. } if !gang.is_empty() => Some(gang),
+            _ => None,
+        })
+    }
+
+    /// Who waits: the gang, or the workload.
+    pub fn who(&self) -> String {
+        match self.gang() {
+            Some(gang) => format!("gang {}/{gang}", self.namespace),
+            None => format!("{}/{}", self.namespace, self.workload),
+        }
+    }
 }
 
 /// A procedure under way.

@@ -130,6 +130,12 @@ error: there is no document in what was given
 
 "#]
     ]);
+    ballast(&["check", "/dev/null"]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: /dev/null is empty
+
+hint: did the command that should have written it fail?
+
+"#]]);
     // A wrong folder does not pass in CI; beside what is read, what is not is counted.
     let web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n";
     ballast(&["check", "-"]).stdin(web).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"

@@ -119,7 +119,7 @@ fn headroom_that_is_not_there_says_why() {
 ...
 Headroom that is not there:
   POOL    WHAT BINDS
-  plain   the pool's max is reached; raise it to let this pool serve
+  plain   the pool's max leaves too little room; raise it to let this pool serve
 
 1 to start, 1 pod waiting, 1 pod that cannot be served, looks again in 1m
 

@@ -44,6 +44,70 @@ fn top_prints_the_status_once_where_nobody_watches() {
     assert_eq!((top.status.code(), top.stdout), (Some(0), status.stdout));
 }
 
+/// The status of documents that were changed a little.
+fn status_of(change: impl Fn(&str) -> String) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cluster.yaml");
+    let cluster = std::fs::read_to_string("tests/documents/cluster.yaml").unwrap();
+    std::fs::write(&path, change(&cluster)).unwrap();
+    let seen = ballast(&["status", "--from", path.to_str().unwrap()]).output().unwrap();
+    (String::from_utf8(seen.stdout).unwrap(), String::from_utf8(seen.stderr).unwrap())
+}
+
+/// The same documents with nobody telling of machines: a node is a pool's by `members` alone then.
+fn without_instances(text: &str) -> String {
+    text.split("---\n").filter(|part| !part.contains("kind: Observation")).collect::<Vec<_>>().join("---\n")
+}
+
+#[test]
+fn status_promises_no_node_that_nobody_starts() {
+    let told = |mode: &str| status_of(|text| text.replace("mode: Enforce", &format!("mode: {mode}"))).0;
+    assert!(told("Enforce").contains("✓ 1 × ml/b for 2m: Nodes are being started for it"));
+    assert!(told("Recommend").contains("… 1 × ml/b for 2m: Nodes for it are proposed; `ballast approve`"));
+    assert!(told("Observe").contains("… 1 × ml/b for 2m: Nodes would be started for it in mode Enforce"));
+}
+
+#[test]
+fn status_tells_nodes_that_belong_to_no_pool() {
+    let (told, warned) = status_of(|text| {
+        without_instances(&text.replace("labels: {pool: plain}}\nspec", "labels: {pool: plane}}\nspec"))
+    });
+    assert!(told.contains("no pool   1 node of no VmPool: plain-0"), "{told}");
+    assert!(
+        warned.contains("no node belongs to the VmPool `plain`, and 1 node belongs to no pool"),
+        "{warned}"
+    );
+}
+
+#[test]
+fn status_names_a_gang() {
+    let gang =
+        "labels: {ballast.dev/gang: bert}, annotations: {ballast.dev/gang-size: '2'}, name: b, namespace: ml";
+    let (told, _) = status_of(|text| text.replace("name: b, namespace: ml", gang));
+    assert!(told.contains("… 1 × gang ml/bert for 2m: Waits for its gang"), "{told}");
+}
+
+#[test]
+fn a_plan_of_documents_is_carried_out_by_nobody() {
+    let get = ["get", "cpol", "-o", "json", "--from", "tests/documents"];
+    let list: serde_json::Value = serde_json::from_slice(&ballast(&get).output().unwrap().stdout).unwrap();
+    assert_eq!(list["items"][0]["status"]["plan"]["state"], "Planned");
+}
+
+#[test]
+fn a_scenario_is_no_cluster() {
+    for command in ["status", "get", "top", "plan"] {
+        let said =
+            ballast(&[command, "--from", "../../scenarios/demo.yaml"]).assert().code(1).stdout_eq(str![]);
+        said.stderr_eq(str![[r#"
+error: there is nothing of a cluster in what was given
+
+hint: give what `kubectl get nodes,pods,pdb -A -o json` printed, and VmPools; a Scenario is run by `ballast simulate`
+
+"#]]);
+    }
+}
+
 #[test]
 fn a_plan_from_what_was_kept_is_the_plan_from_the_documents() {
     let from = ballast(&[&["plan", "-o", "json"], &FROM[..]].concat()).output().unwrap();
@@ -68,8 +132,18 @@ fn diff_tells_what_only_one_plan_does() {
     let paused = paused.replace("  max: 4", "  max: 4\n  pause: {up: true}");
     ballast(&[&["diff", "-f", "-"], &FROM[..]].concat()).stdin(paused).assert().code(2).stdout_eq(str![[
         r#"
-PLAN       ACTION          TARGET    WHY
-only now   StartInstance   plain-1   room is missing for 1 pending pod
+PLAN       ACTION   TARGET    WHY                                 WHY NOT IN THE OTHER
+only now   start    plain-1   room is missing for 1 pending pod   the pool is paused
+
+"#
+    ]]);
+    // Enforce to Observe plans the same, and nobody does it then.
+    let observe = std::fs::read_to_string("tests/documents/cluster.yaml").unwrap();
+    let observe = observe.replace("mode: Enforce", "mode: Observe");
+    ballast(&[&["diff", "-f", "-"], &FROM[..]].concat()).stdin(observe).assert().code(2).stdout_eq(str![[
+        r#"
+mode Enforce now, Observe then: a plan is only made
+both plans do the same
 
 "#
     ]]);
@@ -94,8 +168,8 @@ spec:
   price: {perHour: 5}
 ";
     ballast(&[&["diff", "-f", "-"], &FROM[..]].concat()).stdin(pool).assert().code(2).stdout_eq(str![[r#"
-PLAN        ACTION           TARGET    WHY
-only then   CreateInstance   large-[..]   room is missing for 1 pending pod
+PLAN        ACTION   TARGET    WHY                                 WHY NOT IN THE OTHER
+only then   create   large-[..]   room is missing for 1 pending pod
 
 "#]]);
 }

@@ -40,8 +40,16 @@ note: 1 of the ClusterPolicy's guarantees read, but not acted upon yet
     let spot = std::fs::read_to_string(pool).unwrap().replace("price: {", "price: {spot: true, ");
     let told = ballast(&["plan", "-f", CLUSTER, "-f", "-", "-o", "name"]).stdin(spot).assert().code(2);
     told.stderr_eq(str![[r#"
+warning: spec.provider.settings.endpoint: `machines.example.com` is not in `allowedHosts` of the ClusterPolicy, so it is never called
+ --> -:3:18
+  |
+3 | metadata: {name: gpu-a100}
+  |                  ^^^^^^^^
+  = help: add `machines.example.com:443` to `allowedHosts`
+
 note: 1 of the VmPools' price.spot read, but not acted upon yet
 note: 1 of the VmPools' members.group read, but not acted upon yet
+note: the instances of `gpu-a100` were not given: each of its nodes is taken to run, and none to be stopped
 
 "#]]);
 }
@@ -51,6 +59,11 @@ fn a_plan_that_nobody_would_follow_says_so() {
     let observe = cluster().replace("mode: Enforce", "mode: Observe");
     ballast(&["plan", "-f", "-", "-o", "name"]).stdin(observe).assert().code(2).stderr_eq(str![[r#"
 note: the ClusterPolicy says `mode: Observe`, so live nothing of this would be done: `Enforce` does it
+
+"#]]);
+    let recommend = cluster().replace("mode: Enforce", "mode: Recommend");
+    ballast(&["plan", "-f", "-", "-o", "name"]).stdin(recommend).assert().code(2).stderr_eq(str![[r#"
+note: the ClusterPolicy says `mode: Recommend`, so live this would be proposed: `ballast approve` lets it be done
 
 "#]]);
     let pools = cluster()
@@ -87,8 +100,15 @@ fn since_when_a_pod_waits_is_told_where_it_says_when_it_was_made() {
 #[test]
 fn a_pool_that_has_no_node_is_named() {
     let other = cluster().replace("labels: {pool: plain}}\nspec", "labels: {pool: plane}}\nspec");
+    // Who tells its machines says by that which node is its own.
+    ballast(&["plan", "-f", "-", "-o", "name"]).stdin(&*other).assert().stderr_eq(str![]);
+    let other: Vec<&str> = other.split("---\n").filter(|text| !text.contains("kind: Observation")).collect();
+    let other = other.join("---\n");
     ballast(&["plan", "-f", "-", "-o", "name"]).stdin(other).assert().stderr_eq(str![[r#"
-note: no node belongs to VmPool `plain`, and 1 to no pool: nodes belong by `members` or by the label ballast.dev/pool=plain
+warning: spec.members: no node belongs to the VmPool `plain`, and 1 node belongs to no pool
+...
+  = help: nodes belong by `members` or by the label ballast.dev/pool=plain
+
 
 "#]]);
 }
@@ -189,12 +209,9 @@ hint: this program knows version 1
 
 "#]]);
     plan("").code(1).stderr_eq(str![[r#"
-error: there is nothing in it
- --> [..]memory.yaml:1:1
+error: [..]memory.yaml is empty
 
-1 problem; nothing was loaded
-
-hint: give what `ballast plan -o json` printed, or the `memory` in it
+hint: did the command that should have written it fail?
 
 "#]]);
     plan(&"[".repeat(100_000)).code(1);
@@ -390,7 +407,7 @@ fn a_trace_becomes_a_scenario_or_is_refused_with_its_place() {
 fn what_holds_nothing_of_a_cluster_is_not_an_empty_plan() {
     let scenario = "../../scenarios/demo.yaml";
     ballast(&["plan", "-f", scenario]).assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
-error: there is nothing to plan for in what was given
+error: there is nothing of a cluster in what was given
 
 hint: give what `kubectl get nodes,pods,pdb -A -o json` printed, and VmPools; a Scenario is run by `ballast simulate`
 
@@ -399,6 +416,60 @@ hint: give what `kubectl get nodes,pods,pdb -A -o json` printed, and VmPools; a 
 error: there is nothing of a cluster in what was given
 
 hint: give what `kubectl get nodes,pods,pdb,daemonsets -A -o json` printed
+
+"#]]);
+}
+
+#[test]
+fn a_dump_that_was_not_made_is_no_cluster_without_nodes() {
+    let pools = "../../docs/reference/examples/vm-pool.yaml";
+    for command in [&["plan", "-f", "-", "-f", pools][..], &["import", "kubectl", "-", pools]] {
+        ballast(command).stdin("\n").assert().code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: standard input is empty
+
+hint: did the command that should have written it fail?
+
+"#]]);
+    }
+    let nothing = r#"{"apiVersion": "v1", "kind": "List", "items": []}"#;
+    let planned = ballast(&["plan", "-f", "-", "-f", pools]).stdin(nothing).assert();
+    let said = String::from_utf8_lossy(&planned.get_output().stderr).into_owned();
+    assert!(said.contains("note: no node and no pod was given"), "{said}");
+    ballast(&["import", "kubectl", "-", pools]).stdin(nothing).assert().code(1);
+}
+
+#[test]
+fn machines_that_were_made_up_and_requests_of_others_are_told() {
+    let more = "apiVersion: ballast.dev/v1alpha1
+kind: VmPool
+metadata: {name: other}
+spec:
+  provider: {kind: Simulated}
+  members: {namePrefix: other-}
+  template: {allocatable: {cpu: 8, memory: 32Gi}}
+  max: 2
+  price: {perHour: 9}
+---
+apiVersion: v1
+kind: PodTemplate
+metadata: {name: t, namespace: ml}
+template: {spec: {containers: [{resources: {requests: {cpu: 1}}}]}}
+---
+apiVersion: autoscaling.x-k8s.io/v1
+kind: ProvisioningRequest
+metadata: {name: theirs, namespace: ml}
+spec: {provisioningClassName: queued.example.com, podSets: [{podTemplateRef: {name: t}, count: 1}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: other-0, uid: o0}
+spec: {providerID: \"x://other-0\"}
+status: {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}, conditions: [{type: Ready, status: \"True\"}]}
+";
+    let told = ballast(&["plan", "-f", CLUSTER, "-f", "-", "-o", "name"]).stdin(more).assert();
+    told.stderr_eq(str![[r#"
+note: the instances of `other` were not given: each of its nodes is taken to run, and none to be stopped
+note: 1 of kind ProvisioningRequest left to others, by `provisioningClassName`
 
 "#]]);
 }

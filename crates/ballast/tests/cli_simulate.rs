@@ -456,7 +456,7 @@ fn what_is_left_says_why() {
 WORKLOAD   PODS   POOL   WHY THEY STILL WAIT
 huge          1   a      a new node of this pool would not do: not enough cpu
 late          1          came after the last plan
-web           3   a      the pool's max is reached
+web           3   a      the pool's max leaves too little room
 
 "#]]
     );

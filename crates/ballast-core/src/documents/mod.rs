@@ -97,6 +97,12 @@ pub struct Scenario {
 }
 
 impl Documents {
+    /// Whether nothing tells of a cluster: there is neither a node nor a pod.
+    pub fn is_without_cluster(&self) -> bool {
+        let is_one = |placed: &Placed<Object>| matches!(placed.value, Object::Node(_) | Object::Pod(_));
+        !self.objects.iter().any(is_one)
+    }
+
     /// What the engine takes in: the complete list of every kind, as seen at `now`, and then all other observations.
     ///
     /// A kind for which there is an observation with an error is not listed: it is unknown, not empty. A pool whose instances

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::Documents;
 use super::across::{Across, Spot};
 use super::apart::apart;
 use super::tree::Path;
 use crate::kube::{Meta, Name, Node};
-use crate::observation::Object;
+use crate::observation::{Body, Object};
 use crate::policy::hosts::{host_and_port, is_listed};
 use crate::policy::{ClusterPolicySpec, Mode, VmPoolSpec};
 use crate::snapshot::{POOL_LABEL, PoolEntry};
@@ -27,7 +29,7 @@ impl Across {
         let nodes: Vec<&Node> = nodes.collect();
         self.nodes_in_two_pools(documents, &entries);
         self.templates(&nodes, &entries, pools);
-        self.without_nodes(&nodes, &entries, pools);
+        self.without_nodes(&nodes, &Claims { entries: &entries, told: instances(documents) }, pools);
     }
 
     /// What pools say that the policy of the cluster has a say in.
@@ -73,16 +75,11 @@ impl Across {
     }
 
     /// Pools that claim none of the nodes that are there, while some belong to no pool: probably a slip in `members`.
-    fn without_nodes(&mut self, nodes: &[&Node], entries: &[PoolEntry], pools: &[Pool<'_>]) {
-        let owners = |node: &&&Node| !entries.iter().any(|entry| is_member(node, entry));
-        let strays = nodes.iter().filter(owners).count();
-        if strays == 0 {
-            return;
-        }
-        for ((name, _, spot), entry) in pools.iter().zip(entries) {
-            if nodes.iter().any(|node| is_member(node, entry)) {
-                continue;
-            }
+    fn without_nodes(&mut self, nodes: &[&Node], claims: &Claims<'_>, pools: &[Pool<'_>]) {
+        let owners: Vec<Option<&Name>> = nodes.iter().map(|node| claims.owner(node)).collect();
+        let strays = owners.iter().filter(|owner| owner.is_none()).count();
+        let owners: FxHashSet<&Name> = owners.into_iter().flatten().collect();
+        for (name, _, spot) in pools.iter().filter(|(name, ..)| strays > 0 && !owners.contains(name)) {
             let belong =
                 if strays == 1 { "1 node belongs".to_owned() } else { format!("{strays} nodes belong") };
             let message = format!("no node belongs to the VmPool `{name}`, and {belong} to no pool");
@@ -124,6 +121,29 @@ impl Across {
             });
         }
     }
+}
+
+/// What makes nodes members of pools.
+struct Claims<'d> {
+    entries: &'d [PoolEntry],
+    /// The pools of machines that were told, by their ids.
+    told: FxHashMap<&'d Name, &'d Name>,
+}
+
+impl<'d> Claims<'d> {
+    fn owner(&self, node: &Node) -> Option<&'d Name> {
+        let claims = self.entries.iter().find(|entry| is_member(node, entry)).map(|entry| &entry.name);
+        claims.or_else(|| self.told.get(&node.spec.provider_id).copied())
+    }
+}
+
+/// The pools of machines that somebody told, by their ids.
+fn instances(documents: &Documents) -> FxHashMap<&Name, &Name> {
+    let told = documents.observations.iter().filter_map(|placed| match &placed.value.outcome {
+        Ok(Body::Instances(instances)) => Some((&placed.value.source.name, instances)),
+        _ => None,
+    });
+    told.flat_map(|(pool, instances)| instances.iter().map(move |instance| (&instance.id, pool))).collect()
 }
 
 fn is_member(node: &Node, pool: &PoolEntry) -> bool {

@@ -193,6 +193,9 @@ pub enum Subject {
         name: Name,
         /// How many.
         count: u32,
+        /// The gang that they are members of; empty for none.
+        #[serde(default, skip_serializing_if = "str::is_empty")]
+        gang: Name,
     },
     /// A workload that wishes.
     Workload {

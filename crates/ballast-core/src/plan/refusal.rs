@@ -13,7 +13,7 @@ use crate::units::{Money, Share, Time};
 #[serde(tag = "code", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SkipReason {
-    /// A limit is reached.
+    /// A limit leaves too little room: none at all, or not enough for a gang or a request as a whole.
     AtLimit {
         /// Which.
         limit: Limit,

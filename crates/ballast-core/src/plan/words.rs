@@ -123,7 +123,7 @@ impl SkipReason {
     pub fn cause(&self) -> String {
         match self {
             Self::AtLimit { limit: Limit::Growth } => "the growth budget is spent for now".to_owned(),
-            Self::AtLimit { limit } => format!("{limit} is reached"),
+            Self::AtLimit { limit } => format!("{limit} leaves too little room"),
             Self::BackOff { class, .. } => format!("a launch failed ({class})"),
             Self::Quarantined { strikes } => format!("{strikes} launches in a row never joined"),
             Self::Paused { cluster, reason } => {
@@ -356,9 +356,15 @@ impl fmt::Display for Subject {
             Self::Pool { name } => write!(f, "pool {name}"),
             Self::Node { name } => write!(f, "node {name}"),
             Self::Instance { name } => write!(f, "instance {name}"),
-            Self::Pods { namespace, name, count: 1, .. } => write!(f, "pod {namespace}/{name}"),
-            Self::Pods { namespace, workload, count, .. } => {
+            Self::Pods { namespace, name, count: 1, gang, .. } => {
+                write!(f, "pod {namespace}/{name}")?;
+                if gang.is_empty() { Ok(()) } else { write!(f, " of gang {gang}") }
+            }
+            Self::Pods { namespace, workload, count, gang, .. } if gang.is_empty() => {
                 write!(f, "{count} pods of {namespace}/{workload}")
+            }
+            Self::Pods { namespace, count, gang, .. } => {
+                write!(f, "{count} pods of gang {namespace}/{gang}")
             }
             Self::Workload { namespace, name, object: None } => write!(f, "workload {namespace}/{name}"),
             Self::Workload { namespace, name, object: Some(object) } => {
@@ -477,10 +483,23 @@ mod tests {
     }
 
     #[test]
+    fn members_of_a_gang_are_told_by_its_name() {
+        let told = |count, gang: &str| {
+            let (namespace, workload, name) = ("ml".into(), "w-0".into(), "w-0".into());
+            Subject::Pods { namespace, workload, name, count, gang: gang.into() }.to_string()
+        };
+        assert_eq!((&*told(1, ""), &*told(2, "")), ("pod ml/w-0", "2 pods of ml/w-0"));
+        assert_eq!(
+            (&*told(1, "bert"), &*told(2, "bert")),
+            ("pod ml/w-0 of gang bert", "2 pods of gang ml/bert")
+        );
+    }
+
+    #[test]
     fn how_many_wait_is_told_where_not_all_do() {
         let told = |all, count| {
             let (namespace, workload, name) = ("ml".into(), "etl".into(), "etl-1".into());
-            let subject = Subject::Pods { namespace, workload, name, count: all };
+            let subject = Subject::Pods { namespace, workload, name, count: all, gang: "".into() };
             Waiting { subject, on: WaitingOn::Planned { count, pool: "cpu".into() } }.words(Time::ZERO)
         };
         assert_eq!(told(3, 3), "fit on nodes of cpu that this plan starts");

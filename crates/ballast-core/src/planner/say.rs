@@ -279,7 +279,10 @@ fn unmodelled(snapshot: &Snapshot) -> Vec<Unmodelled> {
         // What is known well enough to plan with is told all the same.
         if class.gang.as_ref().is_some_and(|gang| gang.size == 0) {
             note(
-                format!("gang without a size: what is there counts as all of it; {GANG_SIZE} says it").into(),
+                format!(
+                    "gang without a size: what is there counts as all of it; a number in {GANG_SIZE} says it"
+                )
+                .into(),
             );
         }
         if class.key.spec.volumes.iter().any(PodVolume::is_disk) {

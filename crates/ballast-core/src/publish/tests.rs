@@ -122,7 +122,7 @@ const CONDITIONS: &[Case] = {
             Limited,
             True,
             "PoolMax",
-            "the pool's max is reached",
+            "the pool's max leaves too little room",
         ),
         (
             |cluster| {
@@ -133,7 +133,7 @@ const CONDITIONS: &[Case] = {
             Limited,
             True,
             "Nodes",
-            "the cluster's limit on nodes is reached",
+            "the cluster's limit on nodes leaves too little room",
         ),
         (|_| {}, VmPool, Paused, False, "NotPaused", "nothing is held still"),
         (

@@ -68,7 +68,7 @@ async fn approve(args: &Args, screen: &mut Screen) -> Result {
     let mode = policy.mode.unwrap_or_default();
     let plan = approvable(mode, policy.status.plan.as_ref(), &args.plan, wall_clock())?;
     for action in &plan.actions {
-        screen.line(format!("{} {:?} {}: {}", action.id, action.kind, action.target.name, action.message))?;
+        screen.line(format!("{} {} {}: {}", action.id, action.kind, action.target.name, action.message))?;
     }
     match plan.more {
         0 => {}

@@ -1,12 +1,13 @@
 //! `ballast diff`: what other documents would change in the plan of now.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ballast_core::engine::Engine;
 use ballast_core::kube::Name;
 use ballast_core::observation::{Body, Change, Object, Observation, Source};
-use ballast_core::plan::{Action, ActionKind};
-use ballast_core::policy::VmPool;
+use ballast_core::plan::{Action, ActionKind, Plan, Step, Subject, Waiting, WaitingOn, Words};
+use ballast_core::policy::{Mode, VmPool};
 use serde::Serialize;
 
 use super::sight::{Looked, Sight};
@@ -17,7 +18,8 @@ use crate::present::{Failure, Screen};
 
 /// Compare two plans of one look: as things are, and with these documents in place of those of the same names.
 ///
-/// Nothing is changed. It tells what only one of the two plans would do, and ends with exit code 2 where they differ.
+/// Nothing is changed. It tells what only one of the two plans would do, and why the other would not, and ends with exit code 2
+/// where they differ or where another mode would make something else of them.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -41,10 +43,31 @@ Examples:
 #[serde(rename_all = "camelCase")]
 struct Answer {
     schema_version: u32,
+    /// The modes, where they differ: what becomes of a plan is not the same then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<Modes>,
     /// What is planned now, and would not be.
-    only_now: Vec<Action>,
+    only_now: Vec<Only>,
     /// What would be planned, and is not now.
-    only_then: Vec<Action>,
+    only_then: Vec<Only>,
+}
+
+/// The cluster's mode as it is and as it would be.
+#[derive(Serialize)]
+struct Modes {
+    now: Mode,
+    then: Mode,
+}
+
+/// An action of one of the two plans.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Only {
+    #[serde(flatten)]
+    action: Action,
+    /// Why the other plan does not do it, where it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_in_the_other: Option<String>,
 }
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
@@ -58,21 +81,19 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     }
     let looked = args.sight.look(screen)?;
     let engine = looked.engine(Vec::new(), false)?;
-    let now = actions(&engine);
-    let then = actions(&looked.engine(told(objects, &looked, &engine.pools()), false)?);
-    let answer =
-        Answer { schema_version: 1, only_now: without(&now, &then), only_then: without(&then, &now) };
+    let other = looked.engine(told(objects, &looked, &engine.pools()), false)?;
+    let answer = Answer::of(&engine, &other);
     match args.output {
         Format::Table | Format::Wide => screen.write(&tables(&answer))?,
         Format::Json => screen.write(&format::json(&answer)?)?,
         Format::Yaml => screen.write(&format::yaml(&answer)?)?,
         Format::Name => {
             let all = answer.only_now.iter().chain(&answer.only_then);
-            all.map(|action| format!("{}\n", action.target.name)).try_for_each(|line| screen.write(&line))?;
+            let names = all.map(|one| format!("{}\n", one.action.target.name));
+            names.into_iter().try_for_each(|line| screen.write(&line))?;
         }
     }
-    let is_same = answer.only_now.is_empty() && answer.only_then.is_empty();
-    Ok(if is_same { Outcome::Done } else { Outcome::WouldChange })
+    Ok(if answer.is_same() { Outcome::Done } else { Outcome::WouldChange })
 }
 
 fn is_policy(object: &Object) -> bool {
@@ -102,29 +123,99 @@ fn told(objects: Vec<Object>, looked: &Looked, known: &[VmPool]) -> Vec<Observat
     policies.map(observation).chain(machines).collect()
 }
 
-fn actions(engine: &Engine) -> Vec<Action> {
-    engine.last_plan().map(|plan| plan.actions.to_vec()).unwrap_or_default()
+impl Answer {
+    fn of(now: &Engine, then: &Engine) -> Self {
+        let modes = Modes { now: now.policy().mode, then: then.policy().mode };
+        let (now, then) = (now.last_plan().map(Arc::as_ref), then.last_plan().map(Arc::as_ref));
+        Self {
+            schema_version: 1,
+            mode: (modes.now != modes.then).then_some(modes),
+            only_now: without(now, then),
+            only_then: without(then, now),
+        }
+    }
+
+    fn is_same(&self) -> bool {
+        self.mode.is_none() && self.only_now.is_empty() && self.only_then.is_empty()
+    }
 }
 
-/// Those of the first that the second does not have.
-fn without(first: &[Action], second: &[Action]) -> Vec<Action> {
+/// What of the first plan the second does not do, and why not.
+fn without(first: Option<&Plan>, second: Option<&Plan>) -> Vec<Only> {
     let what = |action: &Action| -> (ActionKind, Name, Name) {
         (action.kind, action.target.name.clone(), action.to.clone())
     };
-    let others: Vec<_> = second.iter().map(what).collect();
-    first.iter().filter(|action| !others.contains(&what(action))).cloned().collect()
+    let others: Vec<_> = second.iter().flat_map(|plan| &plan.actions).map(what).collect();
+    let own =
+        first.into_iter().flat_map(|plan| &plan.actions).filter(|action| !others.contains(&what(action)));
+    let only = |action: &Action| Only {
+        action: action.clone(),
+        not_in_the_other: first.zip(second).and_then(|(own, plan)| why_not(action, own, plan)),
+    };
+    own.map(only).collect()
+}
+
+/// Why a plan does not do what another does: what it says of the node, of those for whom the machine would be, of its pool, or of
+/// the whole cluster.
+fn why_not(action: &Action, own: &Plan, plan: &Plan) -> Option<String> {
+    let (pool, report) = (&action.target.pool, &plan.report);
+    let is_for =
+        |wait: &&Waiting| matches!(&wait.on, WaitingOn::Planned { pool: starts, .. } if starts == pool);
+    let served: Vec<&Subject> = own.report.waiting.iter().filter(is_for).map(|wait| &wait.subject).collect();
+    let candidate = report.trace.iter().find_map(|step| match step {
+        Step::Candidate(candidate) if candidate.node == action.target.name => {
+            candidate.unsafe_to_remove.as_ref().map(|why| why.words(plan.now))
+        }
+        _ => None,
+    });
+    let left = report.infeasible.iter().filter(|left| served.iter().any(|own| is_same(own, &left.subject)));
+    let verdict = left.flat_map(|left| &left.pools).find(|own| own.pool == *pool);
+    let verdict = verdict.map(|own| own.reason.words(plan.now));
+    let skipped = report.skipped.iter().find(|skip| skip.pool == *pool);
+    let skipped = skipped.map(|skip| skip.reason.words(plan.now));
+    let concerns = |subject: &Subject| match subject {
+        Subject::Cluster => true,
+        Subject::Pool { name } => name == pool,
+        _ => false,
+    };
+    let hold = report.holds.iter().find(|hold| concerns(&hold.subject));
+    let hold = hold.map(|hold| hold.reason.words(plan.now));
+    candidate.or(verdict).or(skipped).or(hold)
+}
+
+/// Whether two plans speak of the same pods, though perhaps not of the same number of them.
+fn is_same(one: &Subject, other: &Subject) -> bool {
+    match (one, other) {
+        (Subject::Pods { namespace, name, .. }, Subject::Pods { namespace: of, name: first, .. }) => {
+            (namespace, name) == (of, first)
+        }
+        _ => one == other,
+    }
 }
 
 fn tables(answer: &Answer) -> String {
-    let mut table = Table::new(&["PLAN", "ACTION", "TARGET", "WHY"]);
+    let mut text = String::new();
+    if let Some(Modes { now, then }) = &answer.mode {
+        text += &format!("mode {now:?} now, {then:?} then: {}\n", what_becomes(*then));
+    }
+    let mut table = Table::new(&["PLAN", "ACTION", "TARGET", "WHY", "WHY NOT IN THE OTHER"]);
     for (plan, actions) in [("only now", &answer.only_now), ("only then", &answer.only_then)] {
-        for action in actions {
-            let kind = format!("{:?}", action.kind);
-            table.row([plan.to_owned(), kind, action.target.name.to_string(), action.reason.message.clone()]);
+        for Only { action, not_in_the_other } in actions {
+            let why_not = not_in_the_other.clone().unwrap_or_default();
+            let (kind, name) = (action.kind.to_string(), action.target.name.to_string());
+            table.row([plan.to_owned(), kind, name, action.reason.message.clone(), why_not]);
         }
     }
-    if table.is_empty() {
-        return "both plans do the same\n".to_owned();
+    match table.is_empty() {
+        true => text + "both plans do the same\n",
+        false => text + &table.render(),
     }
-    table.render()
+}
+
+fn what_becomes(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Observe => "a plan is only made",
+        Mode::Recommend => "a plan is proposed",
+        Mode::Enforce => "a plan is carried out",
+    }
 }

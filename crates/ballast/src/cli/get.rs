@@ -2,7 +2,7 @@
 
 use ballast_core::engine::Engine;
 use ballast_core::policy::API_VERSION;
-use ballast_core::publish::{DocumentRef, DocumentStatus};
+use ballast_core::publish::{DocumentRef, DocumentStatus, PlanSaid, PlanState, Said};
 use ballast_core::units::Time;
 use ballast_live::kubernetes::crd::{Column, KINDS, Kind};
 use ballast_live::kubernetes::objects;
@@ -17,7 +17,7 @@ use crate::present::{Failure, Screen};
 /// Show the documents of Ballast and what is so of each, in the columns of `kubectl get`.
 ///
 /// `kubectl get ballast` shows what the process that leads has written; in mode `Observe` nobody writes. Here it is reckoned from
-/// one look, with your rights, and nothing is written.
+/// one look, with your rights, and nothing is written. A plan of documents, which nobody carries out, is `Planned`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let looked = args.sight.look(screen)?;
     let mut engine = looked.engine(Vec::new(), false)?;
     let shelves = args.shelves(&kinds, &engine, screen)?;
-    let shelves = told(shelves, &mut engine, looked.now);
+    let shelves = told(shelves, &mut engine, looked.now, args.sight.is_kept());
     let is_wanted =
         |object: &Value| args.name.as_ref().is_none_or(|name| object["metadata"]["name"] == **name);
     let shelves: Vec<Shelf> = shelves
@@ -139,7 +139,7 @@ fn kept(kind: &Kind, engine: &Engine) -> Vec<Value> {
 }
 
 /// The same with what is so now of each object that decisions are made by.
-fn told(mut shelves: Vec<Shelf>, engine: &mut Engine, now: Time) -> Vec<Shelf> {
+fn told(mut shelves: Vec<Shelf>, engine: &mut Engine, now: Time, is_kept: bool) -> Vec<Shelf> {
     for (DocumentRef { kind, namespace, name }, said) in engine.published(now).documents {
         let shelf = shelves.iter_mut().find(|shelf| shelf.kind.kind == kind.name());
         let mut objects = shelf.into_iter().flat_map(|shelf| &mut shelf.objects);
@@ -151,9 +151,18 @@ fn told(mut shelves: Vec<Shelf>, engine: &mut Engine, now: Time) -> Vec<Shelf> {
             let generation = object["metadata"]["generation"].as_i64().unwrap_or(0);
             let stands = DocumentStatus::read(object["status"].take());
             object["status"] = json!(stands.merge(&said, generation, None, now));
+            if is_kept && is_only_reckoned(&said) {
+                object["status"]["plan"]["state"] = json!("Planned");
+            }
         }
     }
     shelves
+}
+
+/// Whether a plan of what was kept is only reckoned: nothing of it was under way, so nobody carries it out.
+fn is_only_reckoned(said: &Said) -> bool {
+    let is_so = |plan: &PlanSaid| plan.state == PlanState::UnderWay && plan.under_way.is_empty();
+    said.plan.as_ref().is_some_and(is_so)
 }
 
 impl Shelf {

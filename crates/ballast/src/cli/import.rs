@@ -101,7 +101,7 @@ fn from_kubectl(args: &Kubectl, screen: &mut Screen) -> Result<Scenario> {
     for ((api_version, kind), count) in &documents.ignored {
         screen.note(format_args!("note: not read: {count} {kind} ({api_version})"));
     }
-    if documents.objects.is_empty() {
+    if documents.is_without_cluster() {
         return Err(Failure::new("there is nothing of a cluster in what was given")
             .hint("give what `kubectl get nodes,pods,pdb,daemonsets -A -o json` printed"));
     }

@@ -28,7 +28,7 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<File>> {
                     .hint("files that end with .yaml, .yml or .json are read from a folder"));
             }
         } else {
-            inputs.push(file(path)?);
+            inputs.push(not_empty(file(path)?)?);
         }
     }
     Ok(inputs)
@@ -42,7 +42,16 @@ fn standard_input() -> Result<File> {
         ));
     }
     let bytes = bounded(&mut stdin, FILE_BYTES_MAX).doing(|| "cannot read standard input")?;
-    Ok(File { name: "-".to_owned(), bytes })
+    not_empty(File { name: "-".to_owned(), bytes })
+}
+
+/// What a command that failed has left behind is no cluster without nodes.
+fn not_empty(file: File) -> Result<File> {
+    if file.bytes.iter().any(|byte| !byte.is_ascii_whitespace()) {
+        return Ok(file);
+    }
+    let name = if file.name == "-" { "standard input" } else { &*file.name };
+    Err(Failure::new(format!("{name} is empty")).hint("did the command that should have written it fail?"))
 }
 
 fn file(path: &Path) -> Result<File> {

@@ -13,6 +13,17 @@ pub(super) fn load(paths: &[PathBuf]) -> Result<Documents> {
     documents::load(&input::read(paths)?).map_err(|problems| refused(&problems))
 }
 
+/// Documents of a cluster; a Scenario alone, or nothing, is not taken for a cluster without nodes.
+pub(super) fn cluster(paths: &[PathBuf]) -> Result<Documents> {
+    let documents = load(paths)?;
+    if documents.objects.is_empty() && documents.observations.is_empty() {
+        return Err(Failure::new("there is nothing of a cluster in what was given").hint(
+            "give what `kubectl get nodes,pods,pdb -A -o json` printed, and VmPools; a Scenario is run by `ballast simulate`",
+        ));
+    }
+    Ok(documents)
+}
+
 /// The failure of documents that are not good.
 pub(super) fn refused(problems: &Problems) -> Failure {
     Failure::told(problems.to_string())

@@ -190,7 +190,7 @@ fn from(path: &Path, screen: &mut Screen) -> Result<Looked> {
             record::ending(BufReader::new(reader)).doing(|| format!("cannot follow {}", file.display()))?;
         return Ok(Looked { start: Start::Recorded(file), now: ending.at, place, leader });
     }
-    let documents = load::load(&[path.to_owned()])?;
+    let documents = load::cluster(&[path.to_owned()])?;
     load::tell(&documents.doubts, screen);
     let now = newest(&documents).unwrap_or_else(wall_clock);
     let observations = documents.into_observations(now);

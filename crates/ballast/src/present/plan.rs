@@ -25,6 +25,9 @@ pub struct Answer<'a> {
     pub memory: &'a Memory,
 }
 
+/// What is said of those that no node and no pool was even asked for: there is none, or nothing may be started for them.
+const NOWHERE: &str = "there is no room, and nothing would be started for it";
+
 /// The plan as tables.
 pub fn tables(plan: &Plan, wide: bool) -> String {
     let mut text = String::new();
@@ -117,7 +120,7 @@ fn report(text: &mut String, report: &Report, now: Time, wide: bool) {
             unserved.row([one.subject.to_string(), place, verdict.misfit.to_string()]);
         }
         if one.pools.is_empty() && one.nodes.is_empty() {
-            unserved.row([one.subject.to_string(), "anywhere".to_owned(), "no node and no pool".to_owned()]);
+            unserved.row([one.subject.to_string(), "anywhere".to_owned(), NOWHERE.to_owned()]);
         }
     }
     section("Cannot be served:", unserved);

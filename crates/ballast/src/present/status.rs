@@ -3,7 +3,7 @@
 use ballast_core::foreign::plain;
 use ballast_core::plan::{ActionKind, Words};
 use ballast_core::units::Time;
-use ballast_core::view::{NodeState, PendingView, PoolView, View};
+use ballast_core::view::{NodeState, NodeView, PendingView, PoolView, View};
 
 use super::figures;
 use super::table::Table;
@@ -19,6 +19,7 @@ pub fn block(view: &View, lately: impl Iterator<Item = (Time, String)>, width: u
     let mut lines = vec![figures_line(view), String::new()];
     lines.extend(pools(view, width).lines().map(str::to_owned));
     lines.push(String::new());
+    lines.extend(headed("no pool", in_no_pool(view).into_iter()));
     lines.extend(headed("waiting", alike(view).into_iter().take(ROWS_MAX).map(waiting_line)));
     let planned = view.actions.iter().take(ROWS_MAX).map(|action| {
         format!("{} {} {}: {}", sign(action.kind), action.kind, action.target.name, action.reason.message)
@@ -37,6 +38,17 @@ pub fn block(view: &View, lately: impl Iterator<Item = (Time, String)>, width: u
         lines.push(format!("BROKEN PROMISE {}: {}", note.promise, note.message));
     }
     lines.iter().map(|line| cut(&plain(line), width)).collect()
+}
+
+/// Nodes that belong to no pool: nothing is ever done with them, and a slip in `members` looks like that.
+fn in_no_pool(view: &View) -> Option<String> {
+    let strays: Vec<&NodeView> = view.nodes.iter().filter(|node| node.pool.is_empty()).collect();
+    let first = strays.first()?;
+    let count = figures::plural(strays.len() as u32, "node");
+    Some(match strays.len() {
+        1 => format!("{count} of no VmPool: {}", first.name),
+        _ => format!("{count} of no VmPool, {} the first", first.name),
+    })
 }
 
 /// Sources that are in trouble, a line each, and the age of the oldest answer.
@@ -160,10 +172,11 @@ pub fn bar(part: i64, whole: i64) -> String {
 }
 
 fn waiting_line(group: Alike<'_>) -> String {
-    let PendingView { namespace, workload, waited, requests, .. } = group.first;
+    let PendingView { waited, requests, .. } = group.first;
+    let who = group.first.who();
     let (Alike { pods, verdict: Verdict { mood, words }, .. }, others) = (group, group.others());
     let waited = waited.map(|waited| format!(" for {}", waited.rounded())).unwrap_or_default();
-    format!("{} {pods} × {namespace}/{workload}{others}{waited}: {words} ({requests})", mood.sign())
+    format!("{} {pods} × {who}{others}{waited}: {words} ({requests})", mood.sign())
 }
 
 fn sign(kind: ActionKind) -> &'static str {

@@ -1,6 +1,7 @@
 //! What comes first when somebody asks why something waits: the state of it in a few words, and what would help.
 
 use ballast_core::plan::{Infeasible, SkipReason, WaitingOn};
+use ballast_core::policy::Mode;
 use ballast_core::view::{PendingView, View};
 
 /// The state of something that waits.
@@ -65,7 +66,7 @@ impl Alike<'_> {
 pub fn alike(view: &View) -> Vec<Alike<'_>> {
     let mut groups: Vec<Alike<'_>> = Vec::new();
     for pending in &view.pending {
-        let verdict = verdict(pending);
+        let verdict = verdict(pending, view.mode);
         let is_alike = |group: &&mut Alike<'_>| {
             let Alike { first, verdict: state, .. } = group;
             *state == verdict && first.namespace == pending.namespace && first.requests == pending.requests
@@ -78,8 +79,8 @@ pub fn alike(view: &View) -> Vec<Alike<'_>> {
     groups
 }
 
-/// The state of pods that wait.
-pub fn verdict(pending: &PendingView) -> Verdict {
+/// The state of pods that wait, where Ballast has this mode.
+pub fn verdict(pending: &PendingView, mode: Mode) -> Verdict {
     if let Some(infeasible) = &pending.infeasible {
         return refused(infeasible);
     }
@@ -93,7 +94,11 @@ pub fn verdict(pending: &PendingView) -> Verdict {
     } else if has(|on| matches!(on, WaitingOn::Growth { .. })) {
         (Mood::Same, "Its turn comes: as much is starting as may start at once")
     } else if has(|on| matches!(on, WaitingOn::Planned { .. })) {
-        (Mood::Good, "Nodes are being started for it")
+        match mode {
+            Mode::Observe => (Mood::Same, "Nodes would be started for it in mode Enforce"),
+            Mode::Recommend => (Mood::Same, "Nodes for it are proposed; `ballast approve` starts them"),
+            Mode::Enforce => (Mood::Good, "Nodes are being started for it"),
+        }
     } else if has(|on| matches!(on, WaitingOn::Starting { .. })) {
         (Mood::Good, "Nodes for it are starting")
     } else if has(|on| matches!(on, WaitingOn::Preemption { .. })) {

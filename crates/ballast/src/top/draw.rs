@@ -103,7 +103,7 @@ fn below(view: &View, state: &State) -> Vec<String> {
         format!("under way  {}: {}{left}", flight.target, flight.step)
     });
     let planned = view.actions.iter().map(|action| {
-        format!("planned    {:?} {}: {}", action.kind, action.target.name, action.reason.message)
+        format!("planned    {} {}: {}", action.kind, action.target.name, action.reason.message)
     });
     let held =
         view.holds.iter().map(|hold| format!("held       {}: {}", hold.subject, hold.reason.words(view.now)));

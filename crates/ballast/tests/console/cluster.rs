@@ -97,7 +97,7 @@ fn action(id: u32, kind: ActionKind, name: &str, pool: &str, code: ActionCode, m
 
 fn pods(namespace: &str, workload: &str, count: u32) -> Subject {
     let name = format!("{workload}-0").into();
-    Subject::Pods { namespace: namespace.into(), workload: workload.into(), name, count }
+    Subject::Pods { namespace: namespace.into(), workload: workload.into(), name, count, gang: "".into() }
 }
 
 fn pending(namespace: &str, workload: &str, count: u32, requests: &str, waited: i64) -> PendingView {

@@ -144,6 +144,7 @@ fn left_over(plan: &mut Plan) {
         workload: "train".into(),
         name: "train-2".into(),
         count: 1,
+        gang: "train".into(),
     };
     let left = Infeasible { subject, pools: Vec::new(), nodes: Vec::new() };
     plan.report.infeasible.make_mut().push(left);

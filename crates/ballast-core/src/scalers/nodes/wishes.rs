@@ -332,7 +332,8 @@ fn beginning(name: &str) -> u128 {
 fn subject_of(class: &Class, first: &Name, count: u32) -> Subject {
     let key = &class.key;
     let workload = key.owner.as_ref().map_or(first, |(_, owner)| owner).clone();
-    Subject::Pods { namespace: key.namespace.clone(), workload, name: first.clone(), count }
+    let gang = class.gang.as_ref().map(|gang| gang.name.clone()).unwrap_or_default();
+    Subject::Pods { namespace: key.namespace.clone(), workload, name: first.clone(), count, gang }
 }
 
 /// The priority that the policy gives, else the pod's own.

@@ -80,12 +80,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         };
         return print(plan, engine.memory(), args.output, screen);
     }
-    let documents = load::load(&args.files)?;
-    if documents.objects.is_empty() && documents.observations.is_empty() {
-        return Err(Failure::new("there is nothing to plan for in what was given").hint(
-            "give what `kubectl get nodes,pods,pdb -A -o json` printed, and VmPools; a Scenario is run by `ballast simulate`",
-        ));
-    }
+    let documents = load::cluster(&args.files)?;
     load::tell(&documents.doubts, screen);
     for note in notes::all(&documents) {
         screen.note(format_args!("note: {note}"));

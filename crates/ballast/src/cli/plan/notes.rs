@@ -1,11 +1,8 @@
 //! What a reader of a plan should know of the documents that it was made from.
 
-use std::sync::Arc;
-
 use ballast_core::documents::{Documents, Placed};
-use ballast_core::observation::{Body, Object, Observation};
+use ballast_core::observation::{Body, Object, Observation, SourceKind};
 use ballast_core::policy::{ClusterPolicySpec, Mode, VmPool};
-use ballast_core::snapshot::{POOL_LABEL, PoolEntry};
 
 use crate::present::prices::unpriced;
 
@@ -16,7 +13,9 @@ pub(super) fn all(documents: &Documents) -> Vec<String> {
         .collect();
     notes.extend(not_read(documents));
     notes.extend(why_idle(documents));
-    notes.extend(pools_without_nodes(documents));
+    notes.extend(instances_made_up(documents));
+    notes.extend(left_to_others(documents));
+    notes.extend(nobody_there(documents));
     let currency = policies(documents).next().cloned().unwrap_or_default().currency;
     notes.extend(unpriced(pools(documents).map(|pool| (&*pool.name, pool.spec.price)), &currency));
     notes
@@ -83,28 +82,40 @@ fn why_idle(documents: &Documents) -> Option<String> {
         Some(policy) => (policy.mode, "the ClusterPolicy says"),
         None => (Mode::default(), "without a ClusterPolicy it is"),
     };
-    (mode != Mode::Enforce)
-        .then(|| format!("{by} `mode: {mode:?}`, so live nothing of this would be done: `Enforce` does it"))
+    let what = match mode {
+        Mode::Observe => "so live nothing of this would be done: `Enforce` does it",
+        Mode::Recommend => "so live this would be proposed: `ballast approve` lets it be done",
+        Mode::Enforce => return None,
+    };
+    Some(format!("{by} `mode: {mode:?}`, {what}"))
 }
 
-/// Pools that claim none of the nodes that are there, while some belong to no pool: probably a slip in `members`.
-fn pools_without_nodes(documents: &Documents) -> Vec<String> {
-    let entry = |pool: &VmPool| PoolEntry::new(pool.name.clone(), Arc::new(pool.spec.clone()));
-    let pools: Vec<PoolEntry> = pools(documents).map(entry).collect();
-    let mut claimed = vec![false; pools.len()];
-    let mut strays = 0;
-    for placed in &documents.objects {
-        let Object::Node(node) = &placed.value else { continue };
-        let owner = pools.iter().position(|pool| pool.claims(&node.metadata.name, &node.metadata.labels));
-        match owner {
-            Some(at) => claimed[at] = true,
-            None => strays += 1,
-        }
-    }
-    let empty = pools.iter().zip(claimed).filter(|(_, claimed)| !claimed && strays > 0);
-    let told = empty.map(|(pool, _)| {
-        let name = &pool.name;
-        format!("no node belongs to VmPool `{name}`, and {strays} to no pool: nodes belong by `members` or by the label {POOL_LABEL}={name}")
-    });
-    told.collect()
+/// Pools whose machines were made up: somebody told those of others.
+fn instances_made_up(documents: &Documents) -> Option<String> {
+    let is_told = |pool: &str| {
+        let mut sources = documents.observations.iter().map(|placed| &placed.value.source);
+        sources.any(|source| source.kind == SourceKind::Instances && *source.name == *pool)
+    };
+    let (told, untold): (Vec<&str>, Vec<&str>) =
+        pools(documents).map(|pool| &*pool.name).partition(|pool| is_told(pool));
+    let names: Vec<String> = untold.iter().map(|name| format!("`{name}`")).collect();
+    (!told.is_empty() && !untold.is_empty()).then(|| {
+        format!(
+            "the instances of {} were not given: each of its nodes is taken to run, and none to be stopped",
+            names.join(", ")
+        )
+    })
+}
+
+/// Requests that are somebody else's to serve.
+fn left_to_others(documents: &Documents) -> Option<String> {
+    let is_left = |placed: &&Placed<Object>| matches!(&placed.value, Object::ProvisioningRequest(request) if request.class().is_none());
+    let count = documents.objects.iter().filter(is_left).count();
+    (count > 0)
+        .then(|| format!("{count} of kind ProvisioningRequest left to others, by `provisioningClassName`"))
+}
+
+/// What is probably a dump that was not made: `kubectl` leaves an empty list where it may see nothing.
+fn nobody_there(documents: &Documents) -> Option<String> {
+    documents.is_without_cluster().then(|| "no node and no pod was given".to_owned())
 }

@@ -54,7 +54,7 @@ fn row(group: &Alike<'_>) -> Markup {
             span class={ "sign " (mood.class()) } aria-hidden="true" { (mood.sign()) }
             div {
                 p {
-                    b { (figures::group((*pods).into())) " × " bdi { (first.namespace) "/" (first.workload) } }
+                    b { (figures::group((*pods).into())) " × " bdi { (first.who()) } }
                     span class="dim" { (group.others()) @if let Some(waited) = first.waited { " for " (waited.rounded()) } }
                 }
                 p class="reason" { (words) span class="dim" { " · " (first.requests) } }
@@ -66,7 +66,7 @@ fn row(group: &Alike<'_>) -> Markup {
 
 /// The page of all that waits.
 pub(super) fn all(view: &View) -> Markup {
-    let each = |pending| Alike { first: pending, verdict: verdict(pending), pods: pending.count };
+    let each = |pending| Alike { first: pending, verdict: verdict(pending, view.mode), pods: pending.count };
     html! {
         h1 { "Waiting" }
         section class="panel" {
@@ -91,7 +91,7 @@ pub(super) fn why(view: &View, namespace: &str, workload: &str) -> Markup {
 }
 
 fn class(view: &View, pending: &PendingView) -> Markup {
-    let Verdict { mood, words } = verdict(pending);
+    let Verdict { mood, words } = verdict(pending, view.mode);
     html! {
         section class={ "panel verdict " (mood.class()) } {
             p class="verdict-words" { span class={ "sign " (mood.class()) } aria-hidden="true" { (mood.sign()) } " " (words) }
