@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::StatusCode;
+use axum::http::header::AUTHORIZATION;
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -32,6 +34,10 @@ pub struct Machines {
     pub asked: Vec<String>,
     /// What the next launches are refused with.
     pub refuse: Vec<Value>,
+    /// The bearer token that every request has to carry, where one has to.
+    pub demands: Option<String>,
+    /// The `Authorization` of every request, or nothing, each once, in order.
+    pub shown: Vec<String>,
     kubectl: Option<Kubectl>,
     cpu: String,
 }
@@ -96,6 +102,7 @@ impl Cloud {
             .route("/v1/pools/{pool}/instances/{id}", get(read))
             .route("/v1/pools/{pool}/instances/{id}/start", post(start))
             .route("/v1/pools/{pool}/instances/{id}/stop", post(stop))
+            .layer(middleware::from_fn_with_state(machines.clone(), admit))
             .with_state(machines.clone());
         runtime.spawn(async move { axum::serve(listener, router).await });
         Ok(Self { address, machines, _runtime: runtime })
@@ -212,6 +219,25 @@ fn not_found() -> Response {
     (StatusCode::NOT_FOUND, Json(json!({"class": "NotFound", "message": "no such instance"}))).into_response()
 }
 
+/// Lets in who shows what is demanded; who does not is told what was shown.
+async fn admit(State(machines): State<Shared>, request: Request, next: Next) -> Response {
+    let shown = request.headers().get(AUTHORIZATION).and_then(|shown| shown.to_str().ok());
+    let shown = shown.unwrap_or_default().to_owned();
+    let is_let_in = {
+        let mut machines = lock(&machines);
+        let is_let_in = machines.demands.as_ref().is_none_or(|token| shown == format!("Bearer {token}"));
+        if !machines.shown.contains(&shown) {
+            machines.shown.push(shown.clone());
+        }
+        is_let_in
+    };
+    if is_let_in {
+        return next.run(request).await;
+    }
+    let message = shown.trim_start_matches("Bearer ");
+    (StatusCode::UNAUTHORIZED, Json(json!({"class": "Auth", "message": message}))).into_response()
+}
+
 async fn list(
     State(machines): State<Shared>,
     Path(pool): Path<String>,
@@ -292,6 +318,13 @@ async fn stop(
     })
 }
 
+/// What Ballast shows to the cloud.
+pub const TOKEN: &str = "let-us-in";
+
+/// The Secret with it.
+pub const SECRET: &str = "{apiVersion: v1, kind: Secret, metadata: {name: ballast-providers, namespace: ballast}, \
+     stringData: {cloud: let-us-in}}";
+
 /// The namespace that Ballast lives in with the three objects that it only writes into, as the chart makes them.
 pub const HOME: &str = "apiVersion: v1
 kind: Namespace
@@ -328,7 +361,10 @@ apiVersion: ballast.dev/v1alpha1
 kind: VmPool
 metadata: {{name: workers}}
 spec:
-  provider: {{kind: External, settings: {{endpoint: 'http://{cloud}'}}}}
+  provider:
+    kind: External
+    settings: {{endpoint: 'http://{cloud}'}}
+    bearer: {{name: ballast-providers, key: cloud}}
   members: {{namePrefix: workers-}}
   template: {{allocatable: {{cpu: '4', memory: 16Gi, pods: '110'}}, labels: {{pool: workers}}}}
   max: 5

@@ -11,7 +11,7 @@ use ballast_core::units::Time;
 
 use crate::clock::Clock;
 use crate::kubernetes::{
-    Connection, Holder, Kubernetes, REQUEST_TIMEOUT, SeenDocument, SeenDocuments, Stored, holder, look_at_all,
+    Connection, Holder, Kubernetes, REQUEST_TIMEOUT, Secrets, SeenDocument, SeenDocuments, Stored, holder, look_at_all,
 };
 use crate::providers::{AllowedHosts, Providers};
 
@@ -40,7 +40,8 @@ pub async fn look(connection: &Connection, namespace: &str) -> Look {
         in_time(async { nothing_where_none(kubernetes.memory().read().await) }),
         in_time(holder(&connection.client, namespace)),
     );
-    observations.extend(instances(&observations, clock).await);
+    let providers = Providers::new(Secrets::new(&connection.client, namespace));
+    observations.extend(instances(&observations, &providers, clock).await);
     let faults = documents.subscribe().borrow().values().filter_map(faulty).collect();
     Look { taken_at: clock.now(), observations, faults, memory, leader }
 }
@@ -50,10 +51,9 @@ fn faulty(document: &SeenDocument) -> Option<(DocumentRef, Fault)> {
 }
 
 /// What the providers of all pools say.
-async fn instances(seen: &[Observation], clock: Clock) -> Vec<Observation> {
+async fn instances(seen: &[Observation], providers: &Providers, clock: Clock) -> Vec<Observation> {
     let mut store = Store::new();
     seen.iter().cloned().for_each(|observation| store.observe(observation));
-    let providers = Providers::default();
     providers.set(&store.pools(), &AllowedHosts::new(&store.policy().allowed_hosts));
     let look = async |pool| {
         let taken_at = clock.now();

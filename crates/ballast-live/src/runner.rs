@@ -33,7 +33,7 @@ use ballast_core::units::Time;
 use crate::clock::Clock;
 use crate::kubernetes::{
     Answer, Connection, EventWriter, Events, Kubernetes, Leadership, Lease, LeaseTimes, Publisher,
-    REQUEST_TIMEOUT, SeenDocument, SeenDocuments, Stored, Word, review_refusals, watch_all,
+    REQUEST_TIMEOUT, Secrets, SeenDocument, SeenDocuments, Stored, Word, review_refusals, watch_all,
 };
 use crate::providers::{AllowedHosts, Polling, Providers};
 
@@ -146,7 +146,7 @@ impl<L: Listener> Runner<L> {
         let clock = Clock::start();
         let (told, observations) = mpsc::channel(OBSERVATIONS_MAX);
         let (answered, answers) = mpsc::channel(ANSWERS_MAX);
-        let providers = Providers::default();
+        let providers = Providers::new(Secrets::new(&connection.client, &options.namespace));
         let (lease_wanted, wanted) = watch::channel(false);
         let (lease_told, leadership) = watch::channel(Leadership::default());
         let ends = CancellationToken::new();

@@ -94,6 +94,7 @@ fn install(cluster: &Cluster, address: &str, nodes: usize) -> Result<()> {
     cluster.apply(&json!({"apiVersion": "v1", "kind": "List", "items": kinds}).to_string())?;
     cluster.wait("the kinds of ours", |cluster| Ok(cluster.kubectl(&["get", "vmpools"])?.success))?;
     cluster.apply(cloud::HOME)?;
+    cluster.apply(cloud::SECRET)?;
     let bind = ["create", "clusterrolebinding", "ballast", "--clusterrole=cluster-admin", "--user=ballast"];
     let told = cluster.kubectl(&bind)?;
     ensure!(told.success, "kubectl {}: {}", bind.join(" "), told.error);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use ballast_core::policy::Mode;
+use ballast_e2e::cloud;
 use ballast_e2e::cluster::Daemon;
 use serde_json::json;
 
@@ -57,6 +58,9 @@ const CANARY: &str = "hunter2-canary";
 fn what_looks_like_a_secret_and_what_moves_a_cursor_is_told_nowhere() -> Result<()> {
     let stage = Stage::set()?;
     let said = format!("quota\u{1b}[2J for token {CANARY}");
+    // Also as what the cloud is asked with; and the cloud says so.
+    stage.cluster.apply(&cloud::SECRET.replace(cloud::TOKEN, CANARY))?;
+    stage.cloud.machines().demands = Some(CANARY.to_owned());
     stage.cloud.machines().refuse.extend([0; 30].map(|_| json!({"class": "StockOut", "message": said})));
     stage.cluster.apply(&stage.policies("Enforce"))?;
     let ballast = stage.ballast("one")?;
@@ -68,6 +72,9 @@ fn what_looks_like_a_secret_and_what_moves_a_cursor_is_told_nowhere() -> Result<
     })?;
     let status = || stage.cluster.get(&["clusterpolicies,vmpools", "-o", "jsonpath={.items[*].status}"]);
     stage.cluster.wait("the pool to say so", |_| Ok(status()?.contains("BackOff")))?;
+    // The cloud wants another one, and repeats what it is shown.
+    stage.cloud.machines().demands = Some("another".to_owned());
+    stage.cluster.wait("the pool to say so", |_| Ok(status()?.contains("ProviderUnusable")))?;
     let folder = stage.cluster.path("record");
     let run = |args: &[&str]| -> Result<String> {
         let mut command = Command::new(program()?);

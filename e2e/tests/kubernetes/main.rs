@@ -5,6 +5,7 @@ mod approve;
 mod asks;
 mod commands;
 mod crashes;
+mod deputy;
 mod events;
 mod faults;
 mod health;

@@ -37,6 +37,8 @@ impl Stage {
         let kwok = Kwok::start(&cluster)?;
         let cloud = Cloud::start(&cluster, "4")?;
         cluster.apply(cloud::HOME)?;
+        cluster.apply(cloud::SECRET)?;
+        cloud.machines().demands = Some(cloud::TOKEN.to_owned());
         Ok(Self { cluster, _kwok: kwok, cloud })
     }
 

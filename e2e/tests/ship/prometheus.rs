@@ -64,7 +64,8 @@ fn every_query_of_dashboard_and_rules_is_answered_by_a_prometheus_that_scrapes_b
     let kinds =
         Command::new(variable("BALLAST_BIN")?).arg("crd").output().context("cannot run ballast crd")?;
     cluster.apply(&String::from_utf8_lossy(&kinds.stdout))?;
-    cluster.apply(ballast_e2e::cloud::HOME)?;
+    cluster.apply(cloud::HOME)?;
+    cluster.apply(cloud::SECRET)?;
     cluster.apply(&cloud::policies("Enforce", cloud.address()))?;
     let mut command = Command::new(variable("BALLAST_BIN")?);
     command.args(["run", "--namespace", "ballast", "--identity", "one", "--instances-every", "1s"]);

@@ -28,6 +28,7 @@ fn it_leaves_the_cluster_as_it_was_found_also_from_the_middle_of_a_drain() -> Re
         Ok(cluster.kubectl(&["get", "serviceaccount", "default", "-n", "ballast"])?.success)
     };
     cluster.wait("the namespace", known)?;
+    cluster.apply(cloud::SECRET)?;
     let before = dump(&cluster)?;
 
     let (helm, image) = (Helm::new()?, Unpacked::new()?);

@@ -55,8 +55,8 @@ pub struct Named<T> {
     pub spec: T,
 }
 
-/// One entry of a Secret in the namespace of the document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One entry of a Secret in the namespace of the document; of one that has none, in the namespace that Ballast runs in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SecretKey {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Mode, Pause, RemovalBudget};
+use super::{Mode, Pause, RemovalBudget, SecretKey};
 use crate::kube::{LabelSelector, Labels, Name, Taint};
 use crate::units::{Money, Quantity, Share, Span, Time};
 
@@ -95,9 +95,16 @@ pub struct Provider {
     /// in `allowedHosts` of the ClusterPolicy.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<Name, Name>,
+    /// The bearer token that it is asked with: an entry of a Secret in the namespace that Ballast runs in, which is read again when
+    /// it is needed. Where the entry is missing, nothing is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bearer: Option<SecretKey>,
 }
 
 impl Provider {
+    /// The Secret that the roles of Ballast let it read, and no other: whoever may write pools can send what is in there to a host
+    /// of the ClusterPolicy's list, so it holds nothing but what is meant for providers.
+    pub const SECRET: &str = "ballast-providers";
     /// Every kind that a document may name.
     pub const KINDS: [&str; 7] = ["Simulated", "Azure", "Aws", "Aliyun", "External", "Exec", "ExternalGrpc"];
     /// Those that nobody here speaks to yet. An adapter that comes takes its name off this list: warnings, the refusal of a live

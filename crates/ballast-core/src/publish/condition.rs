@@ -245,6 +245,9 @@ impl fmt::Display for ConditionReason {
             Self::Invalid { problem, holds: false } => write!(f, "{problem}; it is passed over"),
             Self::NotSynced { source } => write!(f, "{source} has not answered yet"),
             Self::LimitsNotSet => f.write_str("Enforce needs limits.nodes and limits.costPerHour"),
+            Self::ProviderUnusable { class: ErrorClass::Auth } => f.write_str(
+                "the provider of its machines refuses Ballast, or what `provider.bearer` names cannot be read (Auth)",
+            ),
             Self::ProviderUnusable { class } => write!(f, "the provider of its machines fails ({class})"),
             Self::Growing { coming } => write!(f, "{} coming", plural(*coming, "node")),
             Self::Shrinking { leaving } => write!(f, "{} leaving", plural(*leaving, "node")),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use ballast_core::policy::Mode;
+use ballast_core::policy::{Mode, Provider};
 
 use super::lease;
 use super::memory::{HISTORY, LEDGER};
@@ -121,6 +121,15 @@ pub const ACCESS: &[Access] = &[
         "what room is asked for ahead of pods; nothing is missed where the cluster does not know them",
     ),
     seen("ballast.dev", &["clusterpolicies", "vmpools"], "what people have asked for"),
+    Access {
+        group: "",
+        resources: &["secrets"],
+        verbs: &[Verb::Get],
+        names: &[Provider::SECRET],
+        scope: Scope::Own,
+        from: Mode::Observe,
+        why: "what the providers of pools are asked with, where a pool names it",
+    },
     // The right to create cannot be restricted by name. So the manifest makes these three, and Ballast only writes into them.
     own(
         "coordination.k8s.io",
@@ -293,10 +302,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_a_wildcard_and_nothing_reads_secrets_or_deletes() {
-        for Access { group, resources, names, .. } in ACCESS {
+    fn nothing_is_a_wildcard_and_one_secret_is_read_by_name() {
+        for Access { group, resources, verbs, names, .. } in ACCESS {
             assert!(!group.contains('*') && !names.contains(&"*"));
-            assert!(resources.iter().all(|resource| !resource.contains('*') && *resource != "secrets"));
+            assert!(resources.iter().all(|resource| !resource.contains('*')));
+            let is_one_read = (*verbs, *names) == (&[Verb::Get][..], &[Provider::SECRET][..]);
+            assert!(!resources.contains(&"secrets") || is_one_read);
         }
     }
 

@@ -9,20 +9,24 @@
 //! | `POST /v1/pools/{pool}/instances/{id}/start` | anything |
 //! | `POST /v1/pools/{pool}/instances/{id}/stop` `{mode}` | anything |
 //!
-//! An error is a status above 399 with `{"class", "message"}`, the class one of the documented ones.
+//! Where the pool names a bearer token, each request carries it, and none is sent without it. An error is a status above 399 with `{"class", "message"}`, the class one of the documented ones.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::{Client, Method, Url, redirect};
+use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::{Client, Method, RequestBuilder, Url, redirect};
 use serde::Deserialize;
 use serde_json::json;
+use tokio::time::timeout;
 
 use ballast_core::kube::Name;
 use ballast_core::observation::{ErrorClass, Instance, SourceError};
+use ballast_core::policy::{Provider, SecretKey};
 use ballast_core::procedure::{Reply, Request};
+
+use crate::kubernetes::Secrets;
 
 use super::hosts::Resolver;
 use super::{AllowedHosts, error, stop_word};
@@ -37,6 +41,9 @@ const ANSWER_BYTES_MAX: usize = 16 << 20;
 pub(super) struct External {
     client: Client,
     endpoint: Url,
+    /// What it is asked with, if with anything.
+    bearer: Option<SecretKey>,
+    secrets: Secrets,
 }
 
 /// Why a call has no good answer.
@@ -53,8 +60,12 @@ struct Items {
 }
 
 impl External {
-    pub(super) fn new(settings: &BTreeMap<Name, Name>, hosts: &AllowedHosts) -> Result<Self, SourceError> {
-        let Some(endpoint) = settings.get("endpoint") else {
+    pub(super) fn new(
+        provider: &Provider,
+        hosts: &AllowedHosts,
+        secrets: &Secrets,
+    ) -> Result<Self, SourceError> {
+        let Some(endpoint) = provider.settings.get("endpoint") else {
             return Err(error(ErrorClass::Invalid, "provider.settings.endpoint is missing".into()));
         };
         let endpoint = hosts.check(endpoint)?;
@@ -65,7 +76,7 @@ impl External {
             .dns_resolver(Resolver(Arc::new(hosts.clone())))
             .build()
             .map_err(|failure| error(ErrorClass::Invalid, failure.to_string()))?;
-        Ok(Self { client, endpoint })
+        Ok(Self { client, endpoint, bearer: provider.bearer.clone(), secrets: secrets.clone() })
     }
 
     /// All instances of a pool.
@@ -132,13 +143,29 @@ impl External {
         if let Some(body) = body {
             request = request.json(&body);
         }
+        // With what it is asked with, which is read first, it takes no longer than a lease outlasts.
+        let answer = timeout(TIMEOUT, self.send_with_bearer(request)).await;
+        answer.unwrap_or_else(|_| Err(Failure::Unanswered("no answer in time".into())))
+    }
+
+    async fn send_with_bearer(&self, mut request: RequestBuilder) -> Result<Vec<u8>, Failure> {
+        let mut sent = None;
+        if let Some(entry) = &self.bearer {
+            let bearer = self.secrets.bearer(entry).await.map_err(Failure::Refused)?;
+            request = request.header(AUTHORIZATION, bearer.clone());
+            sent = Some(bearer);
+        }
         let answer = request.send().await.map_err(unanswered)?;
         let status = answer.status();
         let bytes = bounded(answer).await?;
         if status.is_success() {
             return Ok(bytes);
         }
-        Err(Failure::Refused(refusal(status.as_u16(), &bytes)))
+        let refusal = refusal(status.as_u16(), &bytes, sent.as_ref());
+        if let (ErrorClass::Auth, Some(entry)) = (refusal.class, &self.bearer) {
+            self.secrets.forget(entry);
+        }
+        Err(Failure::Refused(refusal))
     }
 }
 
@@ -168,10 +195,13 @@ fn unanswered(failure: reqwest::Error) -> Failure {
     Failure::Unanswered(format!("{failure}: {cause}"))
 }
 
-/// What a provider said went wrong; where it does not say it in our words, by the status.
-fn refusal(status: u16, body: &[u8]) -> SourceError {
+/// What a provider said went wrong; where it does not say it in our words, by the status. It may repeat what it was asked with:
+/// that is left out.
+fn refusal(status: u16, body: &[u8], sent: Option<&HeaderValue>) -> SourceError {
     if let Ok(told) = serde_json::from_slice::<SourceError>(body) {
-        return error(told.class, told.message);
+        let value = sent.and_then(|sent| sent.to_str().ok()?.strip_prefix("Bearer "));
+        let message = value.map_or_else(|| told.message.clone(), |value| told.message.replace(value, "…"));
+        return error(told.class, message);
     }
     let class = match status {
         401 | 403 => ErrorClass::Auth,
@@ -188,13 +218,92 @@ fn refusal(status: u16, body: &[u8]) -> SourceError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kube::client::Body;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::sync::mpsc;
 
     #[test]
     fn what_a_provider_says_has_no_secret_and_moves_no_cursor() {
         let body = br#"{"class": "Auth", "message": "denied\u001b[2J\nfor token eyJhbGciOi.canary"}"#;
-        let told = refusal(403, body);
+        let told = refusal(403, body, None);
         assert_eq!((told.class, &*told.message), (ErrorClass::Auth, "denied\\u{1b}[2J\\nfor …"));
-        let other = refusal(404, b"<html>canary</html>");
+        let other = refusal(404, b"<html>canary</html>", None);
         assert_eq!((other.class, &*other.message), (ErrorClass::Transient, "the provider answered 404"));
+        let sent = HeaderValue::from_static("Bearer canary");
+        let told = refusal(403, br#"{"class": "Auth", "message": "who is canary?"}"#, Some(&sent));
+        assert_eq!(told.message, "who is …?");
+    }
+
+    /// Something that gives everyone the same answer, and tells what it was asked.
+    async fn listener(answer: String) -> (String, mpsc::UnboundedReceiver<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let (tell, told) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut asked = vec![0; 4096];
+                let length = stream.read(&mut asked).await.unwrap_or(0);
+                let _ = tell.send(String::from_utf8_lossy(&asked[..length]).to_lowercase());
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        (address, told)
+    }
+
+    fn answer(status: &str, headers: &str, body: &str) -> String {
+        let length = body.len();
+        format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}")
+    }
+
+    /// A provider at an address that is asked with an entry of a Secret, of which the API says this.
+    fn external(address: &str, bearer: Option<SecretKey>, code: u16, secret: &str) -> External {
+        crate::install_crypto();
+        let secret = secret.to_owned();
+        let serve = move |request: http::Request<Body>| {
+            let own = "/api/v1/namespaces/ballast/secrets/ballast-providers";
+            assert_eq!(request.uri().path(), own, "no other is read");
+            let body = Body::from(secret.clone().into_bytes());
+            std::future::ready(http::Response::builder().status(code).body(body))
+        };
+        let client = kube::Client::new(tower::service_fn(serve), "default");
+        let endpoint = ("endpoint".into(), format!("http://{address}").into());
+        let provider = Provider { kind: "External".into(), settings: [endpoint].into(), bearer };
+        let hosts = AllowedHosts::new(&["127.0.0.1".into()]);
+        External::new(&provider, &hosts, &Secrets::new(&client, "ballast")).ok().expect("it may be called")
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_not_followed() {
+        let (elsewhere, mut told_elsewhere) = listener(answer("200 OK", "", r#"{"items": []}"#)).await;
+        let to = format!("location: http://{elsewhere}/v1\r\n");
+        let (address, mut told) = listener(answer("307 Temporary Redirect", &to, "")).await;
+        let refused = external(&address, None, 404, "{}").list(&"w".into()).await.expect_err("no list");
+        assert_eq!(refused.message, "the provider answered 307");
+        assert!(told.try_recv().is_ok_and(|asked| asked.starts_with("get /v1/pools/w/instances")));
+        assert!(told_elsewhere.try_recv().is_err(), "another was asked");
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_without_what_it_is_to_be_sent_with() {
+        let (address, mut told) = listener(answer("200 OK", "", r#"{"items": []}"#)).await;
+        let entry = SecretKey { name: Provider::SECRET.into(), key: "rack".into() };
+        let status = |code| format!(r#"{{"kind": "Status", "status": "Failure", "code": {code}}}"#);
+        let cases = [
+            (404, status(404), ErrorClass::Auth, "there is no `ballast-providers` in the namespace `ballast`"),
+            (403, status(403), ErrorClass::Auth, "may not read `ballast-providers`"),
+            (503, status(503), ErrorClass::Transient, "cannot be read"),
+            (200, r#"{"data": {"other": "Y2FuYXJ5"}}"#.into(), ErrorClass::Auth, "has no key `rack`"),
+            (200, r#"{"data": {"rack": "Cg=="}}"#.into(), ErrorClass::Auth, "can be no header"),
+        ];
+        for (code, secret, class, words) in cases {
+            let external = external(&address, Some(entry.clone()), code, &secret);
+            let refused = external.list(&"w".into()).await.expect_err("no list");
+            assert!(refused.class == class && refused.message.contains(words), "{refused}");
+            assert!(told.try_recv().is_err(), "{words}: it was asked");
+        }
+        let external = external(&address, Some(entry), 200, r#"{"data": {"rack": "Y2FuYXJ5Cg=="}}"#);
+        assert_eq!(external.list(&"w".into()).await.map(|list| list.len()), Ok(0));
+        assert!(told.try_recv().is_ok_and(|asked| asked.contains("authorization: bearer canary\r\n")));
     }
 }

@@ -19,6 +19,8 @@ use ballast_core::observation::{ErrorClass, Instance, SourceError};
 use ballast_core::policy::{StopMode, VmPool};
 use ballast_core::procedure::{Reply, Request};
 
+use crate::kubernetes::Secrets;
+
 use external::External;
 
 /// Bytes of a provider's words that are told: enough to know what to look for in its own logs.
@@ -31,9 +33,11 @@ enum Provider {
 }
 
 /// The providers of all pools.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Providers {
     pools: Arc<RwLock<BTreeMap<Name, Pool>>>,
+    /// What they are asked with.
+    secrets: Secrets,
 }
 
 #[derive(Clone)]
@@ -44,6 +48,11 @@ struct Pool {
 }
 
 impl Providers {
+    /// Of no pool yet.
+    pub fn new(secrets: Secrets) -> Self {
+        Self { pools: Arc::default(), secrets }
+    }
+
     /// Takes up the pools that there are; one that has not changed keeps its provider. Tells which were set up anew: what
     /// was seen through their provider of before says nothing of this one.
     pub fn set(&self, documents: &[VmPool], hosts: &AllowedHosts) -> BTreeSet<Name> {
@@ -59,7 +68,7 @@ impl Providers {
                 Pool {
                     document: document.clone(),
                     hosts: hosts.clone(),
-                    provider: Provider::of(document, hosts),
+                    provider: Provider::of(document, hosts, &self.secrets),
                 }
             });
             pools.insert(document.name.clone(), pool);
@@ -103,10 +112,10 @@ impl Providers {
 }
 
 impl Provider {
-    fn of(pool: &VmPool, hosts: &AllowedHosts) -> Result<Self, SourceError> {
+    fn of(pool: &VmPool, hosts: &AllowedHosts, secrets: &Secrets) -> Result<Self, SourceError> {
         let provider = &pool.spec.provider;
         match &*provider.kind {
-            "External" => External::new(&provider.settings, hosts).map(Self::External),
+            "External" => External::new(provider, hosts, secrets).map(Self::External),
             other => {
                 let why = provider.without_adapter();
                 let why = why.unwrap_or_else(|| format!("the provider `{other}` cannot be used live"));
@@ -136,8 +145,15 @@ mod tests {
     use ballast_core::policy;
     use serde_json::json;
 
-    #[test]
-    fn every_kind_is_spoken_to_or_said_not_to_be() {
+    /// Nobody is asked for anything.
+    pub(super) async fn nobody(
+        _: http::Request<kube::client::Body>,
+    ) -> Result<http::Response<kube::client::Body>, std::convert::Infallible> {
+        Ok(http::Response::new(kube::client::Body::empty()))
+    }
+
+    #[tokio::test]
+    async fn every_kind_is_spoken_to_or_said_not_to_be() {
         for kind in policy::Provider::KINDS {
             let settings = json!({"endpoint": "https://machines.example"});
             let spec = json!({"provider": {"kind": kind, "settings": settings}, "max": 1,
@@ -145,7 +161,8 @@ mod tests {
             let spec = serde_json::from_value(spec).unwrap();
             let pool = VmPool { name: "a".into(), namespace: Name::default(), spec };
             let hosts = AllowedHosts::new(&["machines.example".into()]);
-            let refused = Provider::of(&pool, &hosts).err();
+            let client = kube::Client::new(tower::service_fn(nobody), "default");
+            let refused = Provider::of(&pool, &hosts, &Secrets::new(&client, "ballast")).err();
             let is_told = policy::Provider::WITHOUT_ADAPTER.contains(&kind) || kind == "Simulated";
             assert_eq!(refused.is_some(), is_told, "{kind}: {refused:?}");
             if let (Some(refused), Some(why)) = (refused, pool.spec.provider.without_adapter()) {

@@ -95,7 +95,9 @@ impl Look {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kubernetes::Secrets;
     use crate::providers::AllowedHosts;
+    use crate::providers::tests::nobody;
     use ballast_core::observation::ErrorClass;
     use ballast_core::policy::VmPool;
 
@@ -121,7 +123,8 @@ mod tests {
     async fn another_policy_is_a_reason_to_look_at_once() {
         crate::install_crypto();
         let (tell, mut told) = mpsc::channel(8);
-        let providers = Providers::default();
+        let client = kube::Client::new(tower::service_fn(nobody), "default");
+        let providers = Providers::new(Secrets::new(&client, "ballast"));
         let mut polling = Polling::new(providers.clone(), Clock::start(), tell, Duration::from_hours(1));
         let (nowhere, here) = (AllowedHosts::default(), AllowedHosts::new(&["127.0.0.1".into()]));
         polling.follow(&providers.set(&[pool()], &nowhere));

@@ -87,7 +87,7 @@ fn pool_of(name: Name, count: u32, template: NodeTemplate, per_hour: Money) -> S
         mode: None,
         pause: Default::default(),
         members: Default::default(),
-        provider: Provider { kind: "Simulated".into(), settings: BTreeMap::new() },
+        provider: Provider { kind: "Simulated".into(), settings: BTreeMap::new(), bearer: None },
         template,
         min: 0,
         max: count,

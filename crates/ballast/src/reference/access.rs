@@ -7,8 +7,8 @@ pub(super) fn page() -> String {
     let mut text = String::from(
         "# Access\n\nWritten by `cargo xtask generate` from the program itself. This is all that `ballast run` asks of the \
          Kubernetes API, and all that its roles grant: a test holds what is granted against what the audit log of a real API \
-         server says was asked for. Nothing reads Secrets, nothing is deleted, nothing is granted by a wildcard. `ballast roles \
-         --mode MODE` prints the roles; those for the namespace `ballast` are in [deploy/rbac](../../deploy/rbac).\n\n\
+         server says was asked for. One Secret is read, by its name, and only where a pool names it; nothing is deleted, nothing is \
+         granted by a wildcard. `ballast roles --mode MODE` prints the roles; those for the namespace `ballast` are in [deploy/rbac](../../deploy/rbac).\n\n\
          | from mode | where | group | resource | verbs | only | what for |\n|---|---|---|---|---|---|---|\n",
     );
     for Access { group, resources, verbs, names, scope, from, why } in ACCESS {

@@ -72,6 +72,16 @@ fn provider(found: &mut Findings, path: &Path, provider: &Provider) {
             finding.help(format!("did you mean `{meant}`?"));
         }
     }
+    if let Some(bearer) = &provider.bearer {
+        let path = path.key("bearer");
+        shared::secret(found, &path, bearer);
+        if *bearer.name != *Provider::SECRET {
+            let message = format!("Ballast's roles let it read the Secret `{}` alone", Provider::SECRET);
+            found
+                .doubt(path.key("name"), message)
+                .help("put the entry there, or let Ballast's account `get` this one");
+        }
+    }
 }
 
 /// What `External` needs to know.
