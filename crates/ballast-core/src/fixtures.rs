@@ -56,7 +56,8 @@ pub fn labels(pairs: &[(&str, &str)]) -> Arc<Labels> {
 
 /// A pool of nodes with so much, at a price, with budgets and waits that keep nothing.
 pub fn a_pool(allocatable: &[(&str, &str)], max: u32, price: f64) -> VmPoolSpec {
-    let provider = crate::policy::Provider { kind: "Simulated".into(), settings: BTreeMap::new(), bearer: None };
+    let provider =
+        crate::policy::Provider { kind: "Simulated".into(), settings: BTreeMap::new(), bearer: None };
     let template = NodeTemplate { allocatable: amounts(allocatable), ..NodeTemplate::default() };
     let price = crate::policy::Price { per_hour: Money::from_f64(price), ..Default::default() };
     VmPoolSpec {

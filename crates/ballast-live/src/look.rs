@@ -11,7 +11,8 @@ use ballast_core::units::Time;
 
 use crate::clock::Clock;
 use crate::kubernetes::{
-    Connection, Holder, Kubernetes, REQUEST_TIMEOUT, Secrets, SeenDocument, SeenDocuments, Stored, holder, look_at_all,
+    Connection, Holder, Kubernetes, REQUEST_TIMEOUT, Secrets, SeenDocument, SeenDocuments, Stored, holder,
+    look_at_all,
 };
 use crate::providers::{AllowedHosts, Providers};
 

@@ -61,6 +61,11 @@ fn plans_before_anybody_runs(stage: &Stage) -> Result<()> {
     stage.cluster.apply(include_str!("../../../deploy/rbac/observe.yaml"))?;
     let bind = ["create", "clusterrolebinding", "reader", "--clusterrole=ballast", "--user=ballast"];
     ensure!(stage.cluster.kubectl(&bind)?.success, "cannot bind the role");
+    // The cloud is asked with what Ballast asks it with, or not at all.
+    let said = stage.says("ballast", &["plan"])?;
+    ensure!(said.out.contains("Instances/workers failed (not allowed)"), "{}{}", said.out, said.err);
+    let bind = ["create", "rolebinding", "reader", "-n", "ballast", "--role=ballast", "--user=ballast"];
+    ensure!(stage.cluster.kubectl(&bind)?.success, "cannot bind the role");
     let said = stage.says("ballast", &["plan"])?;
     ensure!(said.code == 2 && said.out.contains("create   workers-1"), "{}{}", said.out, said.err);
     ensure!(said.err.contains("what Ballast remembers is not known"), "{}", said.err);
@@ -76,10 +81,12 @@ fn plans_before_anybody_runs(stage: &Stage) -> Result<()> {
         written.is_empty() && stage.cloud.machines().asked.is_empty(),
         "something was changed: {written:#?}"
     );
-    ensure!(
-        stage.cluster.kubectl(&["delete", "clusterrolebinding", "reader"])?.success,
-        "cannot unbind the role"
-    );
+    for unbind in [
+        &["delete", "clusterrolebinding", "reader"][..],
+        &["delete", "rolebinding", "reader", "-n", "ballast"],
+    ] {
+        ensure!(stage.cluster.kubectl(unbind)?.success, "cannot unbind the role");
+    }
     Ok(())
 }
 

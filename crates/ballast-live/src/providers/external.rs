@@ -270,7 +270,7 @@ mod tests {
         let endpoint = ("endpoint".into(), format!("http://{address}").into());
         let provider = Provider { kind: "External".into(), settings: [endpoint].into(), bearer };
         let hosts = AllowedHosts::new(&["127.0.0.1".into()]);
-        External::new(&provider, &hosts, &Secrets::new(&client, "ballast")).ok().expect("it may be called")
+        External::new(&provider, &hosts, &Secrets::new(&client, "ballast")).expect("it may be called")
     }
 
     #[tokio::test]
@@ -290,7 +290,12 @@ mod tests {
         let entry = SecretKey { name: Provider::SECRET.into(), key: "rack".into() };
         let status = |code| format!(r#"{{"kind": "Status", "status": "Failure", "code": {code}}}"#);
         let cases = [
-            (404, status(404), ErrorClass::Auth, "there is no `ballast-providers` in the namespace `ballast`"),
+            (
+                404,
+                status(404),
+                ErrorClass::Auth,
+                "there is no `ballast-providers` in the namespace `ballast`",
+            ),
             (403, status(403), ErrorClass::Auth, "may not read `ballast-providers`"),
             (503, status(503), ErrorClass::Transient, "cannot be read"),
             (200, r#"{"data": {"other": "Y2FuYXJ5"}}"#.into(), ErrorClass::Auth, "has no key `rack`"),

@@ -29,7 +29,7 @@ pub(super) fn page() -> String {
         "\nThe right to create cannot be restricted by name. So the Lease `ballast` and the ConfigMaps `ballast-ledger` and \
          `ballast-history` are made by the chart and the manifest, empty, and Ballast may only write into them: where one is \
          missing it does not lead, and its log says what to install. Commands that look at a cluster, such as `ballast status`, \
-         ask with the rights of whoever runs them.\n",
+         ask with the rights of whoever runs them: who may not read the Secret that a pool names is not told its machines.\n",
     );
     text
 }
