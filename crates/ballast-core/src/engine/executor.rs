@@ -89,6 +89,8 @@ pub(super) struct Running {
     gate: Option<(u64, Option<Reply>)>,
     asked: Option<RequestId>,
     timer: Option<Time>,
+    /// It was put off: nothing that is seen meanwhile wakes it before its time.
+    postponed: bool,
     stepped_at: Time,
 }
 
@@ -241,6 +243,7 @@ impl Executor {
             gate,
             asked: None,
             timer: None,
+            postponed: false,
             stepped_at: Time::ZERO,
         };
         if running.gate.is_none() {
@@ -304,7 +307,8 @@ impl Executor {
     /// Lets a procedure that only waits go on with this tick, at most once a second.
     pub(super) fn nudge(&mut self, now: Time, name: &Name) {
         let Some(running) = self.running.get_mut(name) else { return };
-        let Some(timer) = running.timer.filter(|_| running.asked.is_none()) else { return };
+        let waits = running.asked.is_none() && !running.postponed;
+        let Some(timer) = running.timer.filter(|_| waits) else { return };
         let soon = now.max(running.stepped_at + NUDGE_GAP);
         if soon < timer {
             self.timers.remove(&(timer, name.clone()));
@@ -319,6 +323,7 @@ impl Executor {
         if let Some(timer) = running.timer.replace(at) {
             self.timers.remove(&(timer, name.clone()));
         }
+        running.postponed = true;
         self.timers.insert((at, name.clone()));
     }
 
@@ -336,6 +341,7 @@ impl Executor {
                 None => continue,
                 Some(running) => {
                     running.timer = None;
+                    running.postponed = false;
                     running.asked.take()
                 }
             };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::kube::Name;
 use crate::memory::{Memory, Removal};
-use crate::observation::InstanceState;
+use crate::observation::{InstanceState, Source};
 use crate::plan::{Limit, SkipReason};
 use crate::policy::{ClusterPolicySpec, Direction};
 use crate::resources::Resources;
@@ -34,6 +34,9 @@ pub(crate) struct Room {
     /// Of these, what is on its way out: removals under way, and nodes that we cordoned or whose machine goes down, which a
     /// list of instances may still call running.
     pub leaving: u32,
+    /// Nodes that say nothing and that no list of instances names, while their machines may run all the same: they count
+    /// against maximum and limits, and are no place for anything.
+    missing: u32,
     /// Nodes that take pods.
     pub ready: u32,
     /// Nodes on their way up.
@@ -67,9 +70,9 @@ impl Rooms {
         let pools = snapshot.pools.iter().zip(starting);
         let pools = pools.map(|(pool, &starting)| Room::new(pool, snapshot, memory, now, assumed, starting));
         let pools: Vec<Room> = pools.collect();
-        let managed: i64 = pools.iter().map(|room| i64::from(room.size)).sum();
+        let managed: i64 = pools.iter().map(Room::counted).sum();
         let of_all = |each: &dyn Fn(&Room) -> i64| {
-            let of_pools = pools.iter().map(|room| i64::from(room.size).saturating_mul(each(room)));
+            let of_pools = pools.iter().map(|room| room.counted().saturating_mul(each(room)));
             of_pools.fold(0, i64::saturating_add)
         };
         let limits = &policy.limits;
@@ -93,7 +96,7 @@ impl Rooms {
     /// How many more nodes a pool may get, and the limit that says so.
     pub(crate) fn allowance(&self, pool: usize) -> (u32, Option<Limit>) {
         let room = &self.pools[pool];
-        let mut least = (i64::from(room.max) - i64::from(room.size), Limit::PoolMax);
+        let mut least = (i64::from(room.max) - room.counted(), Limit::PoolMax);
         let mut bound = |left: i64, limit: Limit| {
             if left < least.0 {
                 least = (left, limit);
@@ -159,6 +162,11 @@ impl Rooms {
 }
 
 impl Room {
+    /// Nodes that maximum and limits count.
+    fn counted(&self) -> i64 {
+        i64::from(self.size) + i64::from(self.missing)
+    }
+
     /// Identities of the instances that are off and free to be started, in order of their names.
     pub(crate) fn startable<'p>(&'p self, pool: &'p PoolEntry) -> impl DoubleEndedIterator<Item = &'p Name> {
         pool.stopped.iter().filter(|id| !self.launching.contains(&pool.instances[*id].name))
@@ -201,6 +209,7 @@ impl Room {
             size,
             size_before: size,
             leaving: leaving(pool, snapshot, memory),
+            missing: missing(pool, snapshot, now),
             ready,
             starting,
             min,
@@ -245,6 +254,15 @@ fn leaving(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory) -> u32 {
     unseen as u32 + pool.counts.of(BaseState::CordonedByUs) + pool.counts.of(BaseState::Stopping)
 }
 
+/// Of a storm: its nodes were silent, its list of instances was empty, and it got a machine more than its maximum (seed 773).
+fn missing(pool: &PoolEntry, snapshot: &Snapshot, now: Time) -> u32 {
+    if !snapshot.may_lack(&Source::instances(&pool.name), now) {
+        return 0;
+    }
+    let pools = snapshot.ghosts.iter().filter_map(|&slot| snapshot.node(slot).pool);
+    pools.filter(|&at| snapshot.pools[at as usize].name == pool.name).count() as u32
+}
+
 /// Why a pool takes no launch at all now.
 fn closed(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory, now: Time) -> Option<SkipReason> {
     let policy = &snapshot.policy;
@@ -262,7 +280,7 @@ fn closed(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory, now: Time) -> 
     if strikes >= policy.health.strikes.max(1) && backs_off() {
         return Some(SkipReason::Quarantined { strikes });
     }
-    let source = crate::observation::Source::instances(&pool.name);
+    let source = Source::instances(&pool.name);
     snapshot.trouble(&source, now).map(|_| SkipReason::Unknown)
 }
 

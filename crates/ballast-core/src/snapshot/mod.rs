@@ -188,6 +188,11 @@ impl Snapshot {
         self.sources.get(source).and_then(|state| state.settles_at(now))
     }
 
+    /// Whether what a source does not list may be there all the same.
+    pub fn may_lack(&self, source: &Source, now: Time) -> bool {
+        self.sources.get(source).is_some_and(|state| state.may_lack(now))
+    }
+
     /// The node of an instance: the one that bears its identity, else one of its name that bears none.
     pub fn node_of_instance(&self, id: &str, name: &str) -> Option<&NodeEntry> {
         let named = || self.node_named(name).filter(|node| node.provider_id().is_empty());

@@ -14,6 +14,8 @@ const SHRINK_SETTLES: Span = Span::from_hours(1);
 /// What is known of one source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SourceState {
+    /// When it first gave a good answer, of those that this process has heard.
+    pub first_good_at: Option<Time>,
     /// When it last gave a good answer.
     pub good_at: Option<Time>,
     /// Its last failure, if it came after the last good answer.
@@ -40,13 +42,21 @@ impl SourceState {
             return false;
         }
         let shrank_at = self.shrank_at.filter(|_| suspicious || len <= self.len);
-        *self = Self { good_at: Some(at), error: None, len, shrunk: None, shrank_at };
+        let first_good_at = self.first_good_at.or(Some(at));
+        *self = Self { first_good_at, good_at: Some(at), error: None, len, shrunk: None, shrank_at };
         true
     }
 
     /// Until when nothing is removed on it, where a list was suddenly much shorter a while ago.
     pub fn settles_at(&self, now: Time) -> Option<Time> {
         self.shrank_at.map(|at| at + SHRINK_SETTLES).filter(|&at| now < at)
+    }
+
+    /// Whether what it does not list may be there all the same: it was suddenly much shorter a while ago, or this process has
+    /// not listened for long enough to tell.
+    pub fn may_lack(&self, now: Time) -> bool {
+        let is_new = |at: Time| now < at + SHRINK_SETTLES;
+        self.settles_at(now).is_some() || self.first_good_at.is_some_and(is_new)
     }
 
     /// Notes changes on top of the last list. Where there is none, or it failed since, nobody knows what is missing: only a
@@ -130,6 +140,19 @@ mod tests {
         assert_eq!(state.settles_at(at(61)), None);
         state.believes(90, at(5), half);
         assert_eq!(state.settles_at(at(5)), None, "the truth is told again");
+    }
+
+    #[test]
+    fn what_is_not_listed_may_be_there_for_an_hour_after_the_first_list_and_after_a_sudden_loss() {
+        let (half, at) = (Share::percent(50), |minutes| Time::ZERO + Span::from_mins(minutes));
+        let mut state = SourceState::default();
+        assert!(!state.may_lack(at(0)), "nobody has listed anything");
+        state.believes(10, at(0), half);
+        assert_eq!((state.may_lack(at(59)), state.may_lack(at(60))), (true, false));
+        for minute in [70, 71] {
+            state.believes(0, at(minute), half);
+        }
+        assert_eq!((state.may_lack(at(72)), state.may_lack(at(130))), (true, false));
     }
 
     #[test]

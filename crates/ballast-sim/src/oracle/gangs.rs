@@ -72,6 +72,7 @@ impl Oracle {
                 ActionKind::StartInstance => &target.provider_id,
                 _ => &action.precondition.token,
             };
+            self.note_decision(world, identity);
             if !gang.is_empty() {
                 let deadline = self.pools[world.kinds[kind as usize].pool as usize].spec.times.gang_deadline;
                 let forming = self.gangs_since.entry(gang.clone());

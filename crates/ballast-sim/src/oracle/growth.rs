@@ -5,14 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use ballast_core::kube::Name;
 use ballast_core::plan::{Action, ActionKind, Plan};
 use ballast_core::resources::Resources;
+use ballast_core::units::Span;
 
 use super::layout::{Layout, by_size};
-use super::{Oracle, PoolRules};
+use super::{Decided, Oracle, PoolRules};
 use crate::world::{Kind, Life, NONE, Power, World};
 
 /// More machines than pods would need, laid out one by one, are allowed up to this factor: a scheduler does not pack as well as
 /// one who knows all that comes, and a plan may choose small machines for their price.
 const LOOSENESS: usize = 2;
+
+/// How long a decision is kept: a cloud that fails is asked again until the deadline of the launch.
+const DECISIONS_KEPT: Span = Span::from_hours(1);
 
 impl Oracle {
     pub(super) fn check_start(&mut self, world: &World, id: &Name) {
@@ -20,7 +24,7 @@ impl Oracle {
         if world.machines[machine as usize].power != Power::Stopped {
             return;
         }
-        self.check_launch(world, world.machines[machine as usize].kind);
+        self.check_launch(world, world.machines[machine as usize].kind, id);
     }
 
     pub(super) fn check_create(&mut self, world: &World, pool: &Name, zone: &Name, token: &Name) {
@@ -31,13 +35,13 @@ impl Oracle {
             return;
         }
         if let Some(kind) = kind_of(world, pool, zone) {
-            self.check_launch(world, kind);
+            self.check_launch(world, kind, token);
         }
     }
 
-    fn check_launch(&mut self, world: &World, kind: u32) {
+    fn check_launch(&mut self, world: &World, kind: u32, identity: &Name) {
         self.check_limits(world, &world.kinds[kind as usize]);
-        self.check_need(world);
+        self.check_need(world, identity);
     }
 
     /// I-6, I-27: the limits of the cluster, counting what starts and what ends.
@@ -81,14 +85,16 @@ impl Oracle {
     }
 
     /// I-8: there are never more machines on their way than pods that could be behind them, since the first of those machines
-    /// was launched, and what minimum sizes and headroom ask for. One that has not come by its deadline is given up: it is
+    /// was decided on, and what minimum sizes and headroom ask for. One that has not come by its deadline is given up: it is
     /// being let go, and the pods behind it may have another.
-    fn check_need(&mut self, world: &World) {
+    fn check_need(&mut self, world: &World, identity: &Name) {
         let pools = &self.pools;
-        self.launched
-            .retain(|&machine, _| is_starting(world, machine) && !is_given_up(world, pools, machine));
+        self.launched.retain(|&machine, decided| {
+            is_starting(world, machine) && !is_given_up(world, pools, machine, *decided)
+        });
         let starting = self.launched.len() as i64 + 1;
-        let base = self.launched.values().copied().min().unwrap_or(self.needed_before(world));
+        let new = self.decided(world, identity);
+        let base = self.launched.values().chain([&new]).map(|decided| decided.base).min().unwrap_or(0);
         let by_pods = world.pods_made() as i64 - base;
         let by_rule = self.needed_by_rule(world);
         self.judge(world, "I-8", starting <= by_pods + by_rule, || {
@@ -142,19 +148,31 @@ impl Oracle {
         let each = self.pools.iter().enumerate().map(|(at, rules)| {
             let (min, min_before) =
                 (rules.spec.range_at(world.now).0, rules.spec.range_at(world.now - super::DECIDED_WITHIN).0);
-            let lacks = i64::from(min.max(min_before)) - world.meter.pools[at].ready;
+            let lacks = i64::from(min.max(min_before)) - up(world, at);
             let headroom: u32 = rules.spec.headroom.iter().map(|headroom| headroom.count).sum();
             lacks.max(0) + i64::from(headroom)
         });
         each.sum()
     }
 
-    /// Notes a machine that was launched just now, with the pods that cannot be what it was launched for.
-    pub(super) fn note_launch(&mut self, world: &World, id: &Name) {
-        let base = self.needed_before(world);
+    /// Notes a machine that was launched just now, with what was known when it was decided.
+    pub(super) fn note_launch(&mut self, world: &World, id: &Name, identity: &Name) {
+        let decided = self.decided(world, identity);
         if let Some(&machine) = world.by_id.get(id).filter(|machine| is_starting(world, **machine)) {
-            self.launched.entry(machine).or_insert(base);
+            self.launched.entry(machine).or_insert(decided);
         }
+    }
+
+    /// Notes that it was decided to launch a machine.
+    pub(super) fn note_decision(&mut self, world: &World, identity: &Name) {
+        let decided = Decided { at: world.now, base: self.needed_before(world) };
+        self.decided.retain(|_, decided| world.now.since(decided.at) <= DECISIONS_KEPT);
+        self.decided.insert(identity.clone(), decided);
+    }
+
+    fn decided(&self, world: &World, identity: &Name) -> Decided {
+        let now = || Decided { at: world.now, base: self.needed_before(world) };
+        self.decided.get(identity).copied().unwrap_or_else(now)
     }
 
     /// Pods that had come and did not wait when what is asked for now was decided, a moment ago.
@@ -162,6 +180,12 @@ impl Oracle {
         let waiting = self.recent.iter().map(|(_, waiting)| *waiting).max().unwrap_or(0);
         world.pods_made() as i64 - waiting
     }
+}
+
+/// Machines of a pool that run and are ready. The node of one that its cloud took away is ready for some seconds more.
+fn up(world: &World, pool: usize) -> i64 {
+    let machines = world.pools[pool].machines.iter().map(|&machine| &world.machines[machine as usize]);
+    machines.filter(|machine| machine.power == Power::Running && machine.is_ready()).count() as i64
 }
 
 /// The kind of machine that a plan launches.
@@ -194,9 +218,9 @@ pub(super) fn is_starting(world: &World, machine: u32) -> bool {
     matches!(machine.power, Power::Starting | Power::Running) && !machine.has_been_whole
 }
 
-/// Whether a machine has not come by the deadline of its pool.
-fn is_given_up(world: &World, pools: &[PoolRules], machine: u32) -> bool {
+/// Whether a machine has not come by the deadline of its pool, which is counted from the decision.
+fn is_given_up(world: &World, pools: &[PoolRules], machine: u32, decided: Decided) -> bool {
     let machine = &world.machines[machine as usize];
     let rules = pools.get(world.kinds[machine.kind as usize].pool as usize);
-    rules.is_some_and(|rules| world.now.since(machine.started_at) > rules.spec.times.boot_deadline)
+    rules.is_some_and(|rules| world.now.since(decided.at) > rules.spec.times.boot_deadline)
 }

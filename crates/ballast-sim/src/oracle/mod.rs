@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ballast_core::kube::Name;
 use ballast_core::memory::LedgerError;
+use ballast_core::observation::ErrorClass;
 use ballast_core::plan::{Plan, Severity};
 use ballast_core::policy::{ClusterPolicySpec, VmPoolSpec};
 use ballast_core::procedure::{Reply, Request};
@@ -58,8 +59,10 @@ pub(crate) struct Oracle {
     removed: VecDeque<(Time, u32)>,
     /// Pods that each removal may displace, by the name of its node.
     displaces: BTreeMap<Name, Vec<Name>>,
-    /// Of each machine that is starting: pods that had ever come, less those that did not wait, when it was launched.
-    launched: BTreeMap<u32, i64>,
+    /// The launches that were decided within the last hour, by the provider's identity or the token.
+    decided: BTreeMap<Name, Decided>,
+    /// Of each machine that is starting: how it was decided to launch it.
+    launched: BTreeMap<u32, Decided>,
     /// Machines that plans launched, by name, and since when each gang has some.
     promised: BTreeMap<Name, Promised>,
     gangs_since: BTreeMap<Name, Forming>,
@@ -72,6 +75,14 @@ pub(crate) struct Oracle {
 struct Forming {
     since: Time,
     renewed: bool,
+}
+
+/// When a launch was decided.
+#[derive(Clone, Copy, Debug)]
+struct Decided {
+    at: Time,
+    /// Pods that had ever come, less those that waited: those cannot be what it is for.
+    base: i64,
 }
 
 /// A machine that a plan launched.
@@ -129,6 +140,7 @@ impl Oracle {
             reads: BTreeMap::new(),
             removed: VecDeque::new(),
             displaces: BTreeMap::new(),
+            decided: BTreeMap::new(),
             launched: BTreeMap::new(),
             promised: BTreeMap::new(),
             gangs_since: BTreeMap::new(),
@@ -202,12 +214,21 @@ impl Oracle {
             (Request::ReadNode { .. }, Reply::Node(node)) => {
                 self.reads.insert(node.name.clone(), world.now);
             }
-            (Request::StartInstance { id, .. }, Reply::Done) => self.note_launch(world, id),
-            (Request::CreateInstance { .. }, Reply::Instance(made)) => self.note_launch(world, &made.id),
-            (Request::StartInstance { .. } | Request::CreateInstance { .. }, Reply::Failed(_)) => {
-                self.note_refusal(request);
+            (Request::StartInstance { id, .. }, Reply::Done) => self.note_launch(world, id, id),
+            (Request::CreateInstance { token, .. }, Reply::Instance(made)) => {
+                self.note_launch(world, &made.id, token);
             }
             _ => {}
+        }
+    }
+
+    /// What came of a request has reached the one who asked. A refusal that was lost on its way is known to nobody.
+    pub(crate) fn answered(&mut self, request: &Request, reply: &Reply) {
+        let refused = |class| matches!(class, ErrorClass::StockOut | ErrorClass::Quota | ErrorClass::Invalid);
+        if let Reply::Failed(error) = reply
+            && refused(error.class)
+        {
+            self.note_refusal(request);
         }
     }
 

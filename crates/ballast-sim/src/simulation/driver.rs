@@ -238,6 +238,7 @@ impl Simulation {
         if flight.incarnation != self.driver.incarnation {
             return;
         }
+        self.oracle.answered(&flight.request, &reply);
         let wants = controller.settle(self.world.now, flight.number, reply);
         self.take(wants);
     }

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::fixtures::{Cluster, labels};
 use crate::kube::Name;
 use crate::memory::{History, JobHistory, Ledger, Resize, StoredHistory};
-use crate::observation::{ErrorClass, InstanceState};
+use crate::observation::{Body, Change, ErrorClass, InstanceState, Object, ObjectKind, Observation, Source};
 use crate::procedure::{GaveUp, Receipt, Reply, Request};
 use crate::snapshot::CORDON_MARK;
 use crate::units::Span;
@@ -107,6 +107,17 @@ fn a_pause_lets_what_is_owed_rest() {
     world.run(Span::from_mins(30));
     assert_eq!(world.count("stop"), asked);
     assert!(world.log.len() - before < 40, "{:?}", &world.log[before..]);
+    // Seeds 46 and 247 of the storms: its node came, and woke it between two plans.
+    let mut node = world.cluster.node("off", "cpu").clone();
+    world.cluster.nodes.remove("off");
+    node.status.conditions[0].status = "False".into();
+    let observation = Observation {
+        source: Source::kubernetes(ObjectKind::Node),
+        taken_at: world.cluster.now,
+        outcome: Ok(Body::Changed(vec![Change::Applied(Object::Node(node))])),
+    };
+    let woken = world.engine.tick(world.cluster.now, vec![observation]);
+    assert_eq!(woken.requests, []);
     world.cluster.policy.pause.down = false;
     world.run(Span::from_mins(12));
     assert_eq!(world.cluster.instances["sim:///off"].state, InstanceState::Stopped);

@@ -51,6 +51,21 @@ fn a_machine_on_its_way_up_is_one_place_whatever_its_former_node_says() {
     assert_eq!(checked(&mut cluster).actions, []);
 }
 
+#[test]
+fn a_young_node_that_nobody_hears_of_is_no_place() {
+    // Seed 765 of the storms: part of a gang was meant for nodes that hung a minute after they had come.
+    for (status, expected) in [("False", 0), ("Unknown", 1)] {
+        let mut cluster = Cluster::new();
+        cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+        let now = cluster.now;
+        let node = cluster.node("n1", "cpu");
+        node.status.conditions[0].status = status.into();
+        node.metadata.creation_timestamp = Some(now - Span::from_mins(1));
+        cluster.pending("web-1", &[("cpu", "3")]);
+        assert_eq!(made(&checked(&mut cluster), "cpu"), expected, "{status}");
+    }
+}
+
 fn a_launch(cluster: &Cluster, kind: LaunchKind, provider_id: &str) -> Launch {
     Launch {
         kind,

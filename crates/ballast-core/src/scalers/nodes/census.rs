@@ -62,6 +62,7 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
                 && node.state == BaseState::NotReady
                 && !removals.contains_key(&node.name)
                 && !removals.contains_key(machine)
+                && !has_fallen_silent(node)
                 && is_young(entry, created, now)
             {
                 names.insert((machine.clone(), node.label(ZONE_LABEL).cloned().unwrap_or_default()));
@@ -81,6 +82,14 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
         }
     }
     starting
+}
+
+/// Whether nobody has heard of a node for a while. However young it is, no pod may count on it.
+///
+/// Of a storm: part of a gang was meant for nodes that hung a minute after they had come (seed 765).
+fn has_fallen_silent(node: &NodeEntry) -> bool {
+    let ready = node.node.as_ref().and_then(|node| node.condition("Ready"));
+    ready.is_some_and(|ready| &*ready.status == "Unknown")
 }
 
 /// Whether a node became ready after a launch: one of a new machine cannot be older than it.
