@@ -42,8 +42,9 @@ fn fault(stream: &mut ballast_sim::random::Stream) -> Value {
         11 => json!({"kind": "StaleView", "at": at, "for": lasts, "view": view}),
         12 => json!({"kind": "FailedView", "at": at, "for": lasts, "view": view, "class": class}),
         13 => {
-            json!({"kind": shrunk, "at": at, "for": lasts,
-            "view": view})
+            // What was never told whole cannot be known to be short.
+            let at = if at == "0m" { "1m".to_owned() } else { at };
+            json!({"kind": shrunk, "at": at, "for": lasts, "view": view})
         }
         14 => json!({"kind": "NodeHangs", "at": at, "share": share, "span": lasts}),
         _ => json!({"kind": "ControllerCrash", "at": at, "span": span}),
@@ -100,6 +101,9 @@ fn storm(seed: u64) -> Scenario {
     });
     let document = json!({"apiVersion": "ballast.dev/v1alpha1", "kind": "Scenario",
         "metadata": {"name": "storm"}, "spec": spec});
+    if std::env::var("DUMP").is_ok() {
+        eprintln!("DOC {document}");
+    }
     Scenario::from_value(document).expect("a good scenario")
 }
 

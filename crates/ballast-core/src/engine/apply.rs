@@ -186,7 +186,9 @@ impl Executor {
             }
             Machine::Stop(stop) => {
                 let removal = ledger.removals.get(*name).filter(|_| !stop.is_beyond_recall());
-                removal.is_some_and(|removal| no_removal(name, removal, snapshot, least(name), now))
+                let is_unsure = !stop.has_begun() && is_blind(snapshot, now);
+                removal
+                    .is_some_and(|removal| is_unsure || no_removal(name, removal, snapshot, least(name), now))
             }
             Machine::Uncordon(_) => false,
         };
@@ -255,6 +257,13 @@ fn no_removal(name: &Name, removal: &Removal, snapshot: &Snapshot, least: Mode, 
     is_paused(snapshot, pool, Direction::Down, now)
         || pool.spec.lowers(least)
         || node.is_some_and(|node| must_stay(snapshot, node, pool, &removal.displaces, now))
+}
+
+/// Whether what removals are decided by is not known. What was decided just before waits for its ledger to be stored, and has
+/// not begun: it goes the way of what would be decided now.
+fn is_blind(snapshot: &Snapshot, now: Time) -> bool {
+    let kinds = [ObjectKind::Node, ObjectKind::Pod, ObjectKind::PodDisruptionBudget];
+    kinds.into_iter().any(|kind| snapshot.trouble(&Source::kubernetes(kind), now).is_some())
 }
 
 /// Whether a pool that has no document was taken away, and is not just not read yet.

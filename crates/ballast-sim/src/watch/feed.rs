@@ -12,12 +12,15 @@ use crate::world::World;
 /// How often a view that fails is tried again.
 const RETRY: Span = Span::from_secs(10);
 
+/// Lists that are told when trouble is over.
+const AFTER_TROUBLE: u8 = 2;
+
 /// One kind of objects, as a watch tells of it.
 #[derive(Debug)]
 pub(super) struct Feed {
     source: Source,
-    /// The listener has a list and gets deltas.
-    listed: bool,
+    /// Lists that are still to be told before deltas: after trouble a second one, since whoever listens may not believe the first.
+    lists: u8,
     told_at: Time,
     /// What keeps it from showing the truth, and since when.
     pub(super) trouble: Option<(FaultKind, Time)>,
@@ -25,11 +28,11 @@ pub(super) struct Feed {
 
 impl Feed {
     pub(super) fn new(kind: ObjectKind) -> Self {
-        Self { source: Source::kubernetes(kind), listed: false, told_at: Time::ZERO, trouble: None }
+        Self { source: Source::kubernetes(kind), lists: 1, told_at: Time::ZERO, trouble: None }
     }
 
     pub(super) fn restart(&mut self) {
-        self.listed = false;
+        self.lists = 1;
         self.told_at = Time::ZERO;
     }
 
@@ -49,9 +52,12 @@ impl Feed {
         }
         let due = now >= self.told_at + BOOKMARK;
         let body = match kind {
-            None if !self.listed => {
+            None if self.lists > 0 => {
+                if self.lists < AFTER_TROUBLE && now < self.told_at + RETRY {
+                    return None;
+                }
                 changes(world);
-                self.listed = true;
+                self.lists -= 1;
                 Ok(Body::Listed(list(world)))
             }
             None => {
@@ -64,7 +70,7 @@ impl Feed {
             // It stands still: nothing is told, not even that it is still there.
             Some(FaultKind::StaleView) => return None,
             Some(FaultKind::FailedView) => {
-                self.listed = false;
+                self.lists = AFTER_TROUBLE;
                 if !begins && now < self.told_at + RETRY {
                     return None;
                 }
@@ -72,7 +78,7 @@ impl Feed {
                 Err(SourceError { class, message: "the list cannot be had".into() })
             }
             Some(kind) => {
-                self.listed = false;
+                self.lists = AFTER_TROUBLE;
                 if !begins && !due {
                     return None;
                 }

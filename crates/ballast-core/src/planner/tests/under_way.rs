@@ -52,17 +52,18 @@ fn a_machine_on_its_way_up_is_one_place_whatever_its_former_node_says() {
 }
 
 #[test]
-fn a_young_node_that_nobody_hears_of_is_no_place() {
-    // Seed 765 of the storms: part of a gang was meant for nodes that hung a minute after they had come.
-    for (status, expected) in [("False", 0), ("Unknown", 1)] {
+fn a_young_node_that_fell_is_no_place() {
+    // Seeds 765 and 2571 of the storms: part of a gang was meant for nodes that hung or flapped a minute after they had come.
+    for (status, ready_for, expected) in [("False", 0, 0), ("False", 60, 1), ("Unknown", 0, 1)] {
         let mut cluster = Cluster::new();
         cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
-        let now = cluster.now;
+        let created = cluster.now - Span::from_mins(2);
         let node = cluster.node("n1", "cpu");
+        node.metadata.creation_timestamp = Some(created);
         node.status.conditions[0].status = status.into();
-        node.metadata.creation_timestamp = Some(now - Span::from_mins(1));
+        node.status.conditions[0].last_transition_time = Some(created + Span::from_secs(ready_for));
         cluster.pending("web-1", &[("cpu", "3")]);
-        assert_eq!(made(&checked(&mut cluster), "cpu"), expected, "{status}");
+        assert_eq!(made(&checked(&mut cluster), "cpu"), expected, "{status} {ready_for}");
     }
 }
 

@@ -6,7 +6,7 @@ use crate::kube::Name;
 use crate::memory::{Launch, LaunchKind, Memory};
 use crate::observation::InstanceState;
 use crate::snapshot::{BaseState, NodeEntry, PoolEntry, Snapshot, ZONE_LABEL};
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 /// A node on its way up: pods that wait may be meant for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
                 && node.state == BaseState::NotReady
                 && !removals.contains_key(&node.name)
                 && !removals.contains_key(machine)
-                && !has_fallen_silent(node)
+                && !has_fallen(node)
                 && is_young(entry, created, now)
             {
                 names.insert((machine.clone(), node.label(ZONE_LABEL).cloned().unwrap_or_default()));
@@ -84,12 +84,17 @@ pub(crate) fn starting_nodes(snapshot: &Snapshot, memory: &Memory, now: Time) ->
     starting
 }
 
-/// Whether nobody has heard of a node for a while. However young it is, no pod may count on it.
+/// How far the clocks of a machine and of the API may be apart.
+const CLOCKS_APART: Span = Span::from_secs(30);
+
+/// Whether a node that is not ready has been, or went silent: however young it is, no pod may count on it.
 ///
-/// Of a storm: part of a gang was meant for nodes that hung a minute after they had come (seed 765).
-fn has_fallen_silent(node: &NodeEntry) -> bool {
-    let ready = node.node.as_ref().and_then(|node| node.condition("Ready"));
-    ready.is_some_and(|ready| &*ready.status == "Unknown")
+/// Of storms: part of a gang was meant for nodes that hung or flapped a minute after they had come (seeds 765, 2571).
+fn has_fallen(node: &NodeEntry) -> bool {
+    let Some(node) = node.node.as_ref() else { return false };
+    let Some(ready) = node.condition("Ready") else { return false };
+    let changed = |created: Time| ready.last_transition_time.is_some_and(|at| at > created + CLOCKS_APART);
+    &*ready.status == "Unknown" || node.metadata.creation_timestamp.is_some_and(changed)
 }
 
 /// Whether a node became ready after a launch: one of a new machine cannot be older than it.
