@@ -101,9 +101,6 @@ fn storm(seed: u64) -> Scenario {
     });
     let document = json!({"apiVersion": "ballast.dev/v1alpha1", "kind": "Scenario",
         "metadata": {"name": "storm"}, "spec": spec});
-    if std::env::var("DUMP").is_ok() {
-        eprintln!("DOC {document}");
-    }
     Scenario::from_value(document).expect("a good scenario")
 }
 

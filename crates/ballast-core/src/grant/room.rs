@@ -8,7 +8,7 @@ use crate::observation::{InstanceState, Source};
 use crate::plan::{Limit, SkipReason};
 use crate::policy::{ClusterPolicySpec, Direction};
 use crate::resources::Resources;
-use crate::snapshot::{BaseState, PoolEntry, Snapshot};
+use crate::snapshot::{BaseState, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Money, Span, Time};
 
 /// How far each pool may grow, and the cluster in all.
@@ -254,13 +254,21 @@ fn leaving(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory) -> u32 {
     unseen as u32 + pool.counts.of(BaseState::CordonedByUs) + pool.counts.of(BaseState::Stopping)
 }
 
-/// Of a storm: its nodes were silent, its list of instances was empty, and it got a machine more than its maximum (seed 773).
+/// How long after it came a node may be missing from lists of instances: clouds lag behind.
+const LISTS_LAG: Span = Span::from_hours(1);
+
+/// Of two storms: nodes were silent, the list of instances was empty or lagged, and a pool got a machine more than its maximum
+/// (seeds 773 and 4116).
 fn missing(pool: &PoolEntry, snapshot: &Snapshot, now: Time) -> u32 {
-    if !snapshot.may_lack(&Source::instances(&pool.name), now) {
-        return 0;
-    }
-    let pools = snapshot.ghosts.iter().filter_map(|&slot| snapshot.node(slot).pool);
-    pools.filter(|&at| snapshot.pools[at as usize].name == pool.name).count() as u32
+    let may_lack = snapshot.may_lack(&Source::instances(&pool.name), now);
+    let is_own =
+        |node: &&NodeEntry| node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name);
+    let is_new = |node: &NodeEntry| {
+        let created = node.node.as_ref().and_then(|node| node.metadata.creation_timestamp);
+        created.is_some_and(|at| now.since(at) < LISTS_LAG)
+    };
+    let ghosts = snapshot.ghosts.iter().map(|&slot| snapshot.node(slot)).filter(is_own);
+    ghosts.filter(|node| may_lack || is_new(node)).count() as u32
 }
 
 /// Why a pool takes no launch at all now.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::gates::Gates;
 use crate::grant::{Bins, Capacity, NewBin};
 use crate::kube::Name;
 use crate::memory::Memory;
@@ -168,11 +169,15 @@ pub(super) fn nodeless(snapshot: &Snapshot, memory: &Memory, now: Time) -> Nodel
     nodeless
 }
 
-/// The actions that let instances go which we made and which never became a node. Pools that are held release nothing: what
-/// is not known to be there may be a node all the same.
-pub(super) fn releases(snapshot: &Snapshot, nodeless: &Nodeless, held: &[bool], now: Time) -> Vec<Action> {
+/// The actions that let instances go which we made and which never became a node. Where removals are held nothing is released:
+/// what is not known to be there may be a node all the same (seeds 1429 and 3260 of the storms: nodes were not listed, and their
+/// machines looked as if they had never joined).
+pub(super) fn releases(snapshot: &Snapshot, nodeless: &Nodeless, gates: &Gates, now: Time) -> Vec<Action> {
     let mut actions = Vec::new();
-    for (pool, held) in snapshot.pools.iter().zip(held) {
+    if !gates.removals {
+        return actions;
+    }
+    for (pool, held) in snapshot.pools.iter().zip(&gates.held_pools) {
         let pauses = [&pool.spec.pause, &snapshot.policy.pause];
         let is_paused = pauses.iter().any(|pause| pause.holds(Direction::Down, now));
         if *held || is_paused || pool.spec.lowers(snapshot.policy.mode) {

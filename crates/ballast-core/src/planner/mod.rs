@@ -93,11 +93,7 @@ pub fn plan_with(
     said.renumber(&bins, rising, &wishes, numbering);
     let take_backs = actions::take_backs(&bins, now);
     let nodeless = actions::nodeless(snapshot, memory, now);
-    // Seeds 1429 and 3260 of the storms: where nodes are not listed, machines that are nodes look as if they had never joined.
-    let releases = match gates.removals {
-        true => actions::releases(snapshot, &nodeless, &gates.held_pools, now),
-        false => Vec::new(),
-    };
+    let releases = actions::releases(snapshot, &nodeless, &gates, now);
     let elastic_grants = elastic::serve(&mut bins, &elastic);
     // A gang for which something is launched once more is not given up by the same plan.
     let gangs = holds_with(snapshot, memory, &wishes, &said.launches, now);

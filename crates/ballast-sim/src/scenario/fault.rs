@@ -117,7 +117,7 @@ pub enum FaultKind {
     FailedView,
     /// A view is suddenly empty.
     EmptyView,
-    /// A view holds only half of what there is.
+    /// A view holds less than half of what there is.
     TruncatedView,
     /// The controller ends, and is started anew after `span`.
     ControllerCrash,

@@ -5,7 +5,7 @@ use ballast_core::observation::{
 };
 use ballast_core::units::{Span, Time};
 
-use super::BOOKMARK;
+use super::{BOOKMARK, less_than_half};
 use crate::scenario::{Fault, FaultKind};
 use crate::world::World;
 
@@ -83,7 +83,7 @@ impl Feed {
                     return None;
                 }
                 let mut objects = list(world);
-                let kept = if kind == FaultKind::EmptyView { 0 } else { objects.len() / 2 };
+                let kept = if kind == FaultKind::EmptyView { 0 } else { less_than_half(objects.len()) };
                 objects.truncate(kept);
                 Ok(Body::Listed(objects))
             }

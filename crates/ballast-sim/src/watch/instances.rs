@@ -7,6 +7,7 @@ use ballast_core::kube::Name;
 use ballast_core::observation::{Body, ErrorClass, Instance, Observation, Source, SourceError};
 use ballast_core::units::{Span, Time};
 
+use super::less_than_half;
 use crate::scenario::{FaultKind, ScenarioSpec, View};
 use crate::world::World;
 
@@ -78,7 +79,7 @@ impl PoolFeed {
             Some(FaultKind::EmptyView) => Ok(Body::Instances(Arc::default())),
             Some(FaultKind::TruncatedView) => {
                 let instances = self.truth(world, pool);
-                Ok(Body::Instances(instances[..instances.len() / 2].into()))
+                Ok(Body::Instances(instances[..less_than_half(instances.len())].into()))
             }
             _ => Ok(Body::Instances(self.list(world, pool, lag))),
         };

@@ -21,6 +21,11 @@ use crate::world::{World, daemon_template};
 /// How often a view that does not change says that it is still there, as bookmarks do.
 const BOOKMARK: Span = Span::from_secs(30);
 
+/// How much of a list a view that is cut off shows.
+fn less_than_half(len: usize) -> usize {
+    len.saturating_sub(1) / 2
+}
+
 /// What a controller sees the world by.
 #[derive(Debug)]
 pub(crate) struct Watch {
