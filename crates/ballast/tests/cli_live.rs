@@ -219,3 +219,24 @@ hint: `kubectl config get-contexts` says what kubectl makes of it; another one i
 "#]]);
     }
 }
+
+#[test]
+fn get_takes_kinds_and_names_as_kubectl_does() {
+    let name = |args: &[&str]| ballast(&[&["get", "-o", "name"], args, &FROM[..]].concat()).assert();
+    name(&["vmpool/plain"]).code(0).stdout_eq(str![[r#"
+vmpool.ballast.dev/plain
+
+"#]]);
+    name(&["vmpol"]).code(1).stdout_eq(str![]).stderr_eq(str![[r#"
+error: there is no kind `vmpol`
+
+hint: did you mean `VmPool`?
+
+"#]]);
+}
+
+#[test]
+fn a_context_is_of_no_use_for_what_was_kept() {
+    ballast(&[&["status", "--context", "staging"], &FROM[..]].concat()).assert().code(1).stdout_eq(str![]);
+    ballast(&["plan", "-f", "tests/documents", "--context", "staging"]).assert().code(1).stdout_eq(str![]);
+}

@@ -53,7 +53,8 @@ fn schema(name: &str) -> Value {
 /// The examples: file, text, and what it says.
 fn examples() -> impl Iterator<Item = (&'static str, &'static str, Value)> {
     FILES.iter().filter_map(|(path, text)| {
-        let file = path.strip_prefix("examples/")?;
+        // Lines of JSON are no document.
+        let file = path.strip_prefix("examples/").filter(|file| !file.ends_with(".jsonl"))?;
         Some((file, &**text, serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"))))
     })
 }
@@ -96,6 +97,50 @@ fn what_a_plan_prints_is_what_its_schema_says() {
     }
     assert_eq!(trouble(&schema("Plan"), &example("plan.json")), None);
     assert_eq!(trouble(&schema("Memory"), &example("memory.json")), None);
+}
+
+/// What is wrong with a record, line by line.
+fn trouble_with_record(text: &str) -> Option<String> {
+    let schema = schema("Record");
+    text.lines().find_map(|line| trouble(&schema, &serde_json::from_str(line).unwrap()))
+}
+
+#[test]
+fn what_is_simulated_recorded_and_replayed_is_what_the_schemas_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let [record, policy] =
+        ["record.jsonl", "policy.yaml"].map(|name| folder.path().join(name).display().to_string());
+    let pool = fs::read_to_string("tests/reference/frugal.yaml").unwrap();
+    fs::write(&policy, pool).unwrap();
+    let printed = |args: &[&str], schema_of: &str| {
+        let printed = ballast(&[args, &["-o", "json"]].concat()).output().unwrap().stdout;
+        let printed: Value = serde_json::from_slice(&printed).unwrap();
+        assert_eq!(trouble(&schema(schema_of), &printed), None, "{args:?}");
+        printed
+    };
+    let simulate = ["simulate", "tests/reference/tea.yaml", "--seeds", "2", "--fail-if", "cost > 1"];
+    let more = ["--policy", &policy, "--record", &record];
+    let simulated = printed(&[&simulate[..], &more].concat(), "Simulation");
+    // Nothing of it is judged by being empty.
+    for list in ["/missed", "/gates", "/policies/1/scores", "/comparisons/B/differences"] {
+        let list = simulated.pointer(&format!("/simulations/0{list}")).and_then(Value::as_array).unwrap();
+        assert!(!list.is_empty());
+    }
+    assert_eq!(trouble_with_record(&fs::read_to_string(&record).unwrap()), None);
+    printed(&["replay", &record], "Replay");
+    let under = printed(&["replay", &record, "--policy", &policy], "Replay");
+    assert!(!under["differing"].as_array().unwrap().is_empty());
+    assert_eq!(trouble(&schema("Simulation"), &example("simulation.json")), None);
+    assert_eq!(trouble(&schema("Replay"), &example("replay.json")), None);
+}
+
+#[test]
+fn the_example_of_a_record_replays() {
+    let text = &FILES["examples/record.jsonl"];
+    assert_eq!(trouble_with_record(text), None);
+    let replayed = ballast_core::record::replay(text.as_bytes()).unwrap();
+    assert_eq!((replayed.differences, replayed.is_cut), (Vec::new(), false));
+    assert!(replayed.plans > 0);
 }
 
 #[test]
@@ -239,6 +284,16 @@ fn a_schema_is_not_satisfied_by_anything() {
         value.pointer_mut(at).unwrap()["unheardOf"] = json!(1);
         assert!(trouble(&schema("Plan"), &value).is_some(), "{at}");
     }
+    for line in FILES["examples/record.jsonl"].lines() {
+        let mut value: Value = serde_json::from_str(line).unwrap();
+        value["unheardOf"] = json!(1);
+        assert!(trouble(&schema("Record"), &value).is_some(), "{line}");
+    }
+    for (name, file) in [("Simulation", "simulation.json"), ("Replay", "replay.json")] {
+        let mut value = example(file);
+        value["plans"] = json!("many");
+        assert!(trouble(&schema(name), &value).is_some(), "{name}");
+    }
 }
 
 #[test]
@@ -262,7 +317,7 @@ fn every_schema_has_a_version_of_its_own() {
     for (path, text) in FILES.iter().filter(|(path, _)| path.starts_with("schemas/")) {
         let schema: Value = serde_json::from_str(text).unwrap();
         let id = schema["$id"].as_str().unwrap_or_else(|| panic!("{path} has no version")).to_owned();
-        assert!(id.contains("/v1"), "{path}: {id}");
+        assert!(id.contains("/v1") || id.contains("/v2"), "{path}: {id}");
         assert_eq!(met.insert(id, path), None, "{path}");
     }
 }

@@ -13,6 +13,7 @@ use crate::observation::{Body, Object};
 use crate::policy::hosts::{host_and_port, is_listed};
 use crate::policy::{ClusterPolicySpec, Mode, VmPoolSpec};
 use crate::snapshot::{POOL_LABEL, PoolEntry};
+use crate::units::Money;
 
 /// A pool with its name and where it stands.
 pub(super) type Pool<'d> = (&'d Name, &'d VmPoolSpec, Spot);
@@ -36,6 +37,25 @@ impl Across {
     pub(super) fn pools_and_policy(&mut self, policy: &ClusterPolicySpec, pools: &[Pool<'_>]) {
         self.modes(policy.mode, pools);
         self.hosts(&policy.allowed_hosts, pools);
+        self.too_dear(policy.limits.cost_per_hour, pools);
+    }
+
+    /// Pools of which one node alone would cost more than the whole cluster may.
+    fn too_dear(&mut self, limit: Option<Money>, pools: &[Pool<'_>]) {
+        let dear = |(_, spec, _): &&Pool<'_>| {
+            spec.price.per_hour.zip(limit).is_some_and(|(price, most)| price > most)
+        };
+        for (_, spec, spot) in pools.iter().filter(dear) {
+            let [price, most] = [spec.price.per_hour, limit].map(Option::unwrap_or_default);
+            let message = format!(
+                "one node costs {price} an hour, more than `limits.costPerHour`, which is {most}: none could start"
+            );
+            self.clash(*spot, None, |found| {
+                found
+                    .doubt(Path::default().key("spec").key("price").key("perHour"), message)
+                    .help("raise the limit");
+            });
+        }
     }
 
     /// Pools may overlap only in nodes that are there: by a prefix of one and a selector of the other.

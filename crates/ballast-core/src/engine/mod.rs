@@ -53,6 +53,7 @@ const PERIOD_LONGEST: Span = Span::from_secs(60);
 
 /// Names a request to whoever sends it; never used twice by one engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestId(pub u64);
 
 /// What an engine wants after a tick or a reply.

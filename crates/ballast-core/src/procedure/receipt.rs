@@ -9,6 +9,7 @@ use crate::observation::ErrorClass;
 /// What came of a procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "receipt")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Receipt {
     /// The node is ready and takes pods.
     Joined,
@@ -38,6 +39,7 @@ pub enum Receipt {
 
 /// Why a removal was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum GaveUp {
     /// A pod is there that the plan did not allow to be displaced.
     UnexpectedPod,

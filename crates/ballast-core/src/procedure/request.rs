@@ -12,6 +12,7 @@ use crate::units::Span;
 /// One request to one outside system. Every one is idempotent by identity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Request {
     /// Writes the ledger. What depends on it is requested only after it has succeeded.
     ///
@@ -160,6 +161,7 @@ impl Request {
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Reply {
     /// Done, or already so.
     Done,
@@ -178,6 +180,7 @@ pub enum Reply {
 /// A node read past every cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LiveNode {
     /// Its name.
     pub name: Name,
@@ -196,6 +199,7 @@ pub struct LiveNode {
 /// A pod on a node read past every cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LivePod {
     /// Its namespace.
     pub namespace: Name,

@@ -40,6 +40,7 @@ pub const RECORD_VERSION: u32 = 2;
 /// One entry of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// Counts entries, from 1.
     pub seq: u64,
@@ -53,6 +54,7 @@ pub struct Entry {
 /// What an entry says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all_fields = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Body {
     /// An engine began.
     Started {
@@ -89,6 +91,7 @@ pub enum Body {
     Observed {
         /// What sources said.
         #[serde(with = "wire::observations")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<wire::Line>"))]
         observations: Vec<Observation>,
     },
     /// A plan was made.
@@ -112,6 +115,7 @@ pub enum Body {
         id: RequestId,
         /// What it says.
         #[serde(with = "wire::reply")]
+        #[cfg_attr(feature = "schema", schemars(with = "Reply"))]
         reply: Reply,
     },
     /// A procedure ended.

@@ -19,28 +19,51 @@ use super::redact;
 /// An observation as it stands in a record.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Line {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ObservationLine"))]
+pub(super) struct Line {
+    /// Who said it.
     source: Source,
+    /// When.
     taken_at: Time,
+    /// What it said.
     #[serde(flatten)]
     said: Said,
 }
 
+/// What a source said.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum Said {
+    /// Every object of a kind, as Kubernetes would print it, with what decisions read.
     Listed(Vec<Value>),
+    /// What changed of a kind since.
     Changed(Vec<Changed>),
+    /// The machines of a pool.
     Instances(Vec<Instance>),
+    /// The answer of another source, word for word.
     Answer(Value),
+    /// It failed.
     Error(SourceError),
 }
 
+/// What became of an object.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum Changed {
+    /// An object that came or changed.
     Applied(Value),
-    Deleted { namespace: Name, name: Name, uid: Name },
+    /// An object that is gone.
+    Deleted {
+        /// Its namespace.
+        namespace: Name,
+        /// Its name.
+        name: Name,
+        /// Its identity.
+        uid: Name,
+    },
 }
 
 /// Serde of observations.

@@ -7,6 +7,7 @@ use super::Score;
 /// One policy against the first, figure by figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Pairs of runs.
     pub pairs: usize,
@@ -17,6 +18,7 @@ pub struct Comparison {
 /// How a figure of one policy differs from that of another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// The figure's name.
     pub figure: String,

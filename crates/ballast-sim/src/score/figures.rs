@@ -11,6 +11,7 @@ use ballast_core::units::{Span, Time};
 /// What a run came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Score {
     /// How long it lasted.
     pub lasted: Span,
@@ -74,6 +75,7 @@ pub struct Score {
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Breach {
     /// When.
     pub at: Time,
@@ -86,6 +88,7 @@ pub struct Breach {
 /// A figure that did not land where it was expected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Missed {
     /// Its name.
     pub figure: Name,

@@ -7,6 +7,7 @@ use ballast_core::kube::Name;
 /// Pods of a workload that are stuck alike.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Left {
     /// Their workload.
     pub workload: Name,

@@ -6,6 +6,7 @@ use serde::Serialize;
 /// policy looks good by leaving them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Waits {
     /// Pods that were counted.
     pub count: u64,

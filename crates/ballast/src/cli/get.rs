@@ -1,5 +1,6 @@
 //! `ballast get`: the documents with what is so of each, in the columns of `kubectl get`.
 
+use ballast_core::documents::nearest;
 use ballast_core::engine::Engine;
 use ballast_core::policy::API_VERSION;
 use ballast_core::publish::{DocumentRef, DocumentStatus, PlanSaid, PlanState, Said};
@@ -46,13 +47,13 @@ struct Shelf {
 }
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
-    let kinds = wanted(args.kind.as_deref())?;
+    let (kind, name) = args.named();
+    let kinds = wanted(kind)?;
     let looked = args.sight.look(screen)?;
     let mut engine = looked.engine(Vec::new(), false)?;
     let shelves = args.shelves(&kinds, &engine, screen)?;
     let shelves = told(shelves, &mut engine, looked.now, args.sight.is_kept());
-    let is_wanted =
-        |object: &Value| args.name.as_ref().is_none_or(|name| object["metadata"]["name"] == **name);
+    let is_wanted = |object: &Value| name.is_none_or(|name| object["metadata"]["name"] == *name);
     let shelves: Vec<Shelf> = shelves
         .into_iter()
         .map(|Shelf { kind, objects }| Shelf {
@@ -61,7 +62,7 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         })
         .filter(|shelf| !shelf.objects.is_empty())
         .collect();
-    if let (true, Some(name)) = (shelves.is_empty(), &args.name) {
+    if let (true, Some(name)) = (shelves.is_empty(), name) {
         let known: Vec<&str> = kinds.iter().map(|kind| kind.kind).collect();
         return Err(Failure::new(format!("there is no {} `{name}`", known.join(" or "))));
     }
@@ -77,12 +78,24 @@ fn wanted(word: Option<&str>) -> Result<Vec<&'static Kind>> {
     let Some(word) = word.filter(|word| *word != "ballast") else { return Ok(KINDS.iter().collect()) };
     let kind = KINDS.iter().find(|kind| kind.is_called(word)).ok_or_else(|| {
         let known: Vec<&str> = KINDS.iter().map(|kind| kind.kind).collect();
-        Failure::new(format!("there is no kind `{word}`")).hint(format!("the kinds are {}", known.join(", ")))
+        Failure::new(format!("there is no kind `{word}`")).hint(match nearest(word, known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("the kinds are {}", known.join(", ")),
+        })
     })?;
     Ok(vec![kind])
 }
 
 impl Args {
+    /// The kind and the name, also as kubectl takes them in one word: `vmpool/workers`.
+    fn named(&self) -> (Option<&str>, Option<&str>) {
+        let both = self.kind.as_deref().and_then(|word| word.split_once('/')).filter(|_| self.name.is_none());
+        match both {
+            Some((kind, name)) => (Some(kind), Some(name)),
+            None => (self.kind.as_deref(), self.name.as_deref()),
+        }
+    }
+
     /// The objects as they stand in the cluster, or as documents tell them.
     fn shelves(&self, kinds: &[&'static Kind], engine: &Engine, screen: &mut Screen) -> Result<Vec<Shelf>> {
         if self.sight.is_kept() {

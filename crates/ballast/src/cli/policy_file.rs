@@ -42,6 +42,9 @@ impl PolicyFile {
         let Some(name) = self.pools.keys().find(|name| !known.contains(&&***name)) else { return Ok(()) };
         let failure =
             Failure::new(format!("{} speaks of a pool `{name}` that {whose} does not have", self.name));
-        Err(failure.hint(format!("its pools are {}", known.join(", "))))
+        Err(failure.hint(match known {
+            [] => "it has no pool at all".to_owned(),
+            known => format!("its pools are {}", known.join(", ")),
+        }))
     }
 }

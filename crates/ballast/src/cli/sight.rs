@@ -20,6 +20,7 @@ use crate::present::{Doing, Failure, Screen};
 pub(super) struct Sight {
     /// Look at documents, or at the end of a record, instead of a cluster: a file or a folder
     #[arg(long, value_name = "PATH")]
+    #[cfg_attr(feature = "live", arg(conflicts_with_all = ["kubeconfig", "context"]))]
     from: Option<PathBuf>,
     #[cfg(feature = "live")]
     #[command(flatten)]

@@ -3,15 +3,17 @@
 use std::fmt;
 
 use ballast_sim::score::{Figure, Unit, mean};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::score::{Runs, Simulated, amount};
 use crate::gate::{Condition, Gate, Mistake};
 
 /// A gate that was judged.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Judged {
+    /// The `--fail-if`, as it was written.
     fail_if: String,
     /// Whether it holds; `None` where a figure of it has no value.
     pub holds: Option<bool>,
@@ -23,11 +25,14 @@ pub struct Judged {
 }
 
 /// A comparison with the values that were seen.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Compared {
+    /// The comparison, as it was written.
     condition: String,
+    /// The value on its left side.
     left: Option<f64>,
+    /// The value on its right side.
     right: Option<f64>,
     /// Whether it holds; `None` where a side has no value.
     pub holds: Option<bool>,

@@ -3,14 +3,16 @@
 use std::fmt;
 
 use ballast_sim::score::Missed;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::score::{Simulated, word};
 
 /// A figure of the scenario's own policy that missed its range, as the seed saw it that missed by most.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Worst {
+    /// The figure, what was seen of it and what was expected.
     #[serde(flatten)]
     missed: Missed,
     /// The seed.

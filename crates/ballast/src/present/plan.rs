@@ -1,6 +1,6 @@
 //! A plan as text: what is done and why, what is held, what waits, what cannot be served, and a closing line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use ballast_core::foreign::plain;
@@ -164,14 +164,18 @@ fn closing(plan: &Plan) -> String {
     if parts.is_empty() {
         parts.push("Nothing to change".to_owned());
     }
-    let waiting: u32 = plan.report.waiting.iter().map(Waiting::pods).sum();
     // Of a request nobody has made the pods yet: it counts as one.
+    let is_ahead = |wait: &&Waiting| matches!(wait.subject, Subject::Workload { .. });
+    let (ahead, waiting): (Vec<&Waiting>, Vec<&Waiting>) = plan.report.waiting.iter().partition(is_ahead);
+    let waiting: u32 = waiting.into_iter().map(Waiting::pods).sum();
+    let ahead: BTreeSet<&Subject> = ahead.into_iter().map(|wait| &wait.subject).collect();
     let is_request = |left: &&Infeasible| matches!(left.subject, Subject::Workload { .. });
     let (requests, pods): (Vec<&Infeasible>, Vec<&Infeasible>) =
         plan.report.infeasible.iter().partition(is_request);
     let unserved: u32 = pods.iter().map(|left| left.subject.pods()).sum();
     let others = [
         (waiting, "pod", "waiting"),
+        (ahead.len() as u32, "request", "waiting"),
         (unserved, "pod", "that cannot be served"),
         (requests.len() as u32, "request", "that cannot be served"),
     ];

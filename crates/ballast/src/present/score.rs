@@ -7,6 +7,7 @@ use std::time::Duration;
 use ballast_core::kube::Name;
 use ballast_core::units::Span;
 use ballast_sim::score::{self, Amount, Difference, Figure, Score, Series, Unit, Waits, compare};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::figures;
@@ -55,7 +56,7 @@ impl Simulated {
 }
 
 /// A policy and its runs, the same seed at the same place in each.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Runs {
     /// `A`, `B`, …
     pub letter: char,

@@ -1,4 +1,4 @@
-//! An example of every document, of every answer of a source, of a plan and of a memory. A test loads each of them and holds it
+//! An example of every document, of every answer of a source, of what commands print and write, and of a memory. A test loads each of them and holds it
 //! against the schema that stands beside it.
 
 /// An example: its file, what it shows (a kind of document, or the kind of source of an Observation), and its text.
@@ -37,6 +37,9 @@ pub(super) const EXAMPLES: &[Example] = examples! {
     "ClusterInquiry": "observation-cluster-inquiry.yaml",
     "Plan": "plan.json",
     "Memory": "memory.json",
+    "Simulation": "simulation.json",
+    "Replay": "replay.json",
+    "Record": "record.jsonl",
 };
 
 /// The section of a page that shows the example of something; `level` is the mark of its heading.

@@ -9,12 +9,14 @@ use ballast_core::policy::{
     API_VERSION, ClusterPolicySpec, ElasticJobPolicySpec, MetricScalerSpec, RayScalerSpec, SparkPoolSpec,
     VmPoolSpec,
 };
+use ballast_core::record::{Entry, RECORD_VERSION};
 use ballast_sim::scenario::ScenarioSpec;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, json_schema, schema_for};
 use serde_json::Value;
 
 use crate::present::plan::Answer;
+use crate::present::{replay, simulation};
 
 /// Versions are the paths of this place; nothing has to be there to be read.
 const PLACE: &str = "https://ballast.dev/schemas";
@@ -51,6 +53,27 @@ pub(super) fn schemas() -> Vec<Published> {
             &format!("v{}", Plan::VERSION),
             "",
             schema_for!(Answer<'_>),
+        ),
+        Published::new(
+            "Simulation",
+            "What `ballast simulate -o json` prints.",
+            &format!("v{}", simulation::Answer::VERSION),
+            "",
+            schema_for!(simulation::Answer<'_>),
+        ),
+        Published::new(
+            "Replay",
+            "What `ballast replay -o json` prints.",
+            &format!("v{}", replay::Answer::VERSION),
+            "",
+            schema_for!(replay::Answer<'_>),
+        ),
+        Published::new(
+            "Record",
+            "What `ballast record` and `ballast simulate --record` write: one such entry a line, as JSON.",
+            &format!("v{RECORD_VERSION}"),
+            "",
+            schema_for!(Entry),
         ),
     ];
     DocumentKind::ALL.into_iter().map(document).chain(answers).collect()

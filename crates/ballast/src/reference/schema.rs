@@ -34,16 +34,23 @@ impl Writer<'_> {
         }
     }
 
-    /// Fields or words of a type.
+    /// Fields or words of a type, or both: the fields that all alternatives have first.
     fn body(&mut self, schema: &Value) {
-        if let Some(options) = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array()) {
-            return self.options(options);
+        let options = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
+        let fields = schema["properties"].as_object().filter(|fields| !fields.is_empty());
+        if let Some(fields) = fields {
+            self.fields(fields, &schema["required"]);
         }
-        if let Some(fields) = schema["properties"].as_object().filter(|fields| !fields.is_empty()) {
-            return self.fields(fields, &schema["required"]);
+        if let Some(options) = options {
+            if fields.is_some() {
+                self.text.push('\n');
+            }
+            self.options(options);
         }
-        let kind = self.kind(schema);
-        let _ = writeln!(self.text, "Written as {kind}.");
+        if fields.is_none() && options.is_none() {
+            let kind = self.kind(schema);
+            let _ = writeln!(self.text, "Written as {kind}.");
+        }
     }
 
     fn fields(&mut self, fields: &Map<String, Value>, required: &Value) {

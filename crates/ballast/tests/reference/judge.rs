@@ -53,13 +53,22 @@ impl Judge<'_> {
         for list in ["oneOf", "anyOf"] {
             let Some(options) = schema[list].as_array() else { continue };
             let troubles: Vec<Option<String>> =
-                options.iter().map(|option| self.trouble(option, value, at)).collect();
+                options.iter().map(|option| self.with_option(schema, option, value, at)).collect();
             let fits = troubles.iter().filter(|trouble| trouble.is_none()).count();
             if fits == 0 || list == "oneOf" && fits > 1 {
                 return Some(format!("{at}: {fits} alternatives fit {value}: {troubles:?}"));
             }
         }
         None
+    }
+
+    /// What is wrong with a value by an alternative. Beside fields of the schema itself an alternative does not name them all, and
+    /// those that nobody names are found by the whole.
+    fn with_option(&self, schema: &Value, option: &Value, value: &Value, at: &str) -> Option<String> {
+        match schema.get("properties") {
+            Some(_) => self.shape(option, value, at),
+            None => self.trouble(option, value, at),
+        }
     }
 
     fn fields(&self, schema: &Value, value: &Value, at: &str) -> Option<String> {
@@ -92,7 +101,7 @@ impl Judge<'_> {
     }
 
     fn names(&self, schema: &Value, name: &str, value: &Value) -> bool {
-        let fits = |option: &&Value| self.trouble(option, value, "").is_none();
+        let fits = |option: &&Value| self.with_option(schema, option, value, "").is_none();
         schema["properties"].get(name).is_some()
             || schema["additionalProperties"].is_object()
             || self.referred(schema).is_some_and(|one| self.names(one, name, value))

@@ -28,6 +28,7 @@ use crate::present::{Failure, Screen, plan as words};
 pub(super) struct Args {
     /// Plan for documents instead of a cluster: files or folders; `-` reads standard input
     #[arg(short, long = "file", value_name = "PATH", num_args = 1.., conflicts_with = "from")]
+    #[cfg_attr(feature = "live", arg(conflicts_with_all = ["kubeconfig", "context"]))]
     files: Vec<PathBuf>,
     /// The instant to plan for: a time, or a duration after the newest Observation or the answer given as `--memory`; by default
     /// that of the newest Observation, or else now

@@ -8,12 +8,12 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use ballast_core::record::{Difference, Replay, replay};
-use serde::Serialize;
 
 use super::policy_file::PolicyFile;
 use super::sight::segments;
 use super::{Outcome, Result};
 use crate::present::format::{self, Format};
+use crate::present::replay::Answer;
 use crate::present::table::Table;
 use crate::present::{Doing, Failure, Hint, Screen};
 
@@ -43,32 +43,6 @@ Examples:
   ballast replay records/
   ballast replay record.jsonl --policy frugal.yaml";
 
-/// What `-o json` prints.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer<T> {
-    schema_version: u32,
-    entries: u64,
-    plans: u64,
-    /// Whether the last line of the record was cut off.
-    is_cut: bool,
-    #[serde(flatten)]
-    told: T,
-}
-
-#[derive(Serialize)]
-struct Differences<'a> {
-    differences: Vec<Told<'a>>,
-}
-
-#[derive(Serialize)]
-struct Told<'a> {
-    seq: u64,
-    at: String,
-    recorded: &'a str,
-    replayed: &'a str,
-}
-
 /// What can be replayed.
 const RECORDS: &str = "a record is what `ballast record` or `ballast simulate --record` wrote";
 
@@ -82,14 +56,14 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         return otherwise::run(&file, BufReader::new(open(&args.record)?), doing, args.output, screen);
     }
     let replayed = replay(BufReader::new(open(&args.record)?)).doing(doing).hint(|| RECORDS)?;
-    let answer = Answer::of(&replayed);
+    let answer = Answer::again(&replayed);
     let numbers = replayed.differences.iter().map(|difference| difference.seq).collect();
     print(&answer, |_| tables(&replayed), numbers, args.output, screen)
 }
 
 /// Prints what was found, the numbers of the entries among it; nothing found is a good end.
-fn print<T: Serialize>(
-    answer: &Answer<T>,
+fn print(
+    answer: &Answer<'_>,
     tables: impl FnOnce(bool) -> String,
     numbers: Vec<u64>,
     output: Format,
@@ -163,18 +137,4 @@ fn apart(difference: &Difference) -> (String, String) {
         }
     };
     (cut(recorded), cut(replayed))
-}
-
-impl<'a> Answer<Differences<'a>> {
-    fn of(replayed: &'a Replay) -> Self {
-        let told = |difference: &'a Difference| Told {
-            seq: difference.seq,
-            at: difference.at.to_string(),
-            recorded: &difference.recorded,
-            replayed: &difference.replayed,
-        };
-        let &Replay { entries, plans, is_cut, .. } = replayed;
-        let differences = replayed.differences.iter().map(told).collect();
-        Self { schema_version: 1, entries, plans, is_cut, told: Differences { differences } }
-    }
 }

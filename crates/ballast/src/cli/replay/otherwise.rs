@@ -4,12 +4,12 @@ use std::io::BufRead;
 
 use ballast_core::plan::Action;
 use ballast_core::record::{Differing, OtherPolicy, Otherwise, otherwise};
-use serde::Serialize;
 
-use super::{Answer, RECORDS, counted, print};
+use super::{RECORDS, counted, print};
 use crate::cli::Result;
 use crate::cli::policy_file::PolicyFile;
 use crate::present::format::Format;
+use crate::present::replay::Answer;
 use crate::present::table::Table;
 use crate::present::{Doing, Hint, Screen};
 
@@ -17,21 +17,6 @@ use crate::present::{Doing, Hint, Screen};
 const ROWS_MAX: usize = 10;
 /// Actions of one side that a row names.
 const NAMED_MAX: usize = 3;
-
-#[derive(Serialize)]
-struct Differences<'a> {
-    different: u64,
-    differing: Vec<Told<'a>>,
-}
-
-#[derive(Serialize)]
-struct Told<'a> {
-    seq: u64,
-    at: String,
-    plans: u64,
-    recorded: &'a [Action],
-    other: &'a [Action],
-}
 
 pub(super) fn run<D: std::fmt::Display>(
     file: &PolicyFile,
@@ -92,19 +77,4 @@ fn named(actions: &[Action]) -> String {
         _ => {}
     }
     words.join(", ")
-}
-
-impl<'a> Answer<Differences<'a>> {
-    fn under(told: &'a Otherwise) -> Self {
-        let differing = told.differing.iter().map(|Differing { seq, at, plans, recorded, other }| Told {
-            seq: *seq,
-            at: at.to_string(),
-            plans: *plans,
-            recorded,
-            other,
-        });
-        let &Otherwise { entries, plans, different, is_cut, .. } = told;
-        let told = Differences { different, differing: differing.collect() };
-        Self { schema_version: 1, entries, plans, is_cut, told }
-    }
 }

@@ -4,21 +4,18 @@ mod policies;
 mod run;
 mod verdict;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ballast_core::foreign::plain;
 use ballast_core::units::Span;
-use ballast_sim::score::{Comparison, Figure, compare};
-use serde::Serialize;
 
 use super::policy_file::PolicyFile;
 use super::{Outcome, Result};
 use crate::gate::Gate;
 use crate::present::format::{self, Format};
 use crate::present::judged::Judged;
-use crate::present::missed::Worst;
-use crate::present::score::{Runs, Simulated};
+use crate::present::score::Simulated;
+use crate::present::simulation::Answer;
 use crate::present::{Doing, Failure, Screen, report, score};
 use crate::set::Set;
 use policies::{Loaded, Policy};
@@ -146,46 +143,4 @@ fn print(all: &[Simulated], gates: &[Vec<Judged>], format: Format, screen: &mut 
         }
     }
     Ok(())
-}
-
-/// What `-o json` prints.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer<'a> {
-    schema_version: u32,
-    simulations: Vec<Told<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Told<'a> {
-    scenario: &'a str,
-    seeds: &'a [u64],
-    policies: &'a [Runs],
-    /// Each policy after the first against the first.
-    comparisons: BTreeMap<char, Comparison>,
-    missed: Vec<Worst>,
-    /// What came of each `--fail-if`.
-    gates: &'a [Judged],
-}
-
-impl<'a> Answer<'a> {
-    fn of(all: &'a [Simulated], gates: &'a [Vec<Judged>]) -> Self {
-        let told = |(simulated, gates): (&'a Simulated, &'a Vec<Judged>)| Told {
-            scenario: &simulated.name,
-            seeds: &simulated.seeds,
-            policies: &simulated.policies,
-            comparisons: comparisons(&simulated.policies),
-            missed: Worst::all(simulated),
-            gates,
-        };
-        Self { schema_version: 1, simulations: all.iter().zip(gates).map(told).collect() }
-    }
-}
-
-fn comparisons(policies: &[Runs]) -> BTreeMap<char, Comparison> {
-    let Some((first, others)) = policies.split_first() else { return BTreeMap::new() };
-    let names = || Figure::ALL.iter().map(|figure| figure.name);
-    let against = |other: &Runs| (other.letter, compare(&first.scores, &other.scores, names()));
-    others.iter().map(against).collect()
 }
