@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::bins::Bins;
 use super::need::Need;
+use super::term_index::TermIndex;
 use crate::kube::Name;
 use crate::plan::Misfit;
 use crate::resources::{DIMENSIONS, Resources};
@@ -140,6 +141,8 @@ fn gone() -> Resources {
 struct Splitter<'n> {
     given: FxHashMap<(&'n PodTerm, Option<u32>), BTreeMap<Name, u32>>,
     hosts: Vec<&'n PodTerm>,
+    host_numbers: FxHashMap<&'n PodTerm, u32>,
+    host_index: TermIndex,
     unsplit: FxHashMap<usize, Misfit>,
 }
 
@@ -214,16 +217,19 @@ impl<'n> Splitter<'n> {
     }
 
     fn host_meant(&self, need: &Need<'_>) -> Vec<u32> {
-        let meant = |at: &usize| self.hosts[*at].matches(&need.class.key);
-        (0..self.hosts.len()).filter(meant).map(|at| at as u32).collect()
+        let candidates = self.host_index.candidates(&need.class.key.labels).into_iter();
+        candidates.filter(|&at| self.hosts[at].matches(&need.class.key)).map(|at| at as u32).collect()
     }
 
     fn number(&mut self, term: &'n PodTerm) -> u32 {
-        let known = self.hosts.iter().position(|known| *known == term);
-        known.unwrap_or_else(|| {
-            self.hosts.push(term);
-            self.hosts.len() - 1
-        }) as u32
+        if let Some(&known) = self.host_numbers.get(term) {
+            return known;
+        }
+        let new = self.hosts.len();
+        self.host_index.add(new, term);
+        self.host_numbers.insert(term, new as u32);
+        self.hosts.push(term);
+        new as u32
     }
 }
 
