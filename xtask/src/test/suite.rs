@@ -96,7 +96,6 @@ const KUBERNETES: Suite = Suite {
     about: "`ballast run` against a real control plane, with nodes of kwok and pods that run",
     steps: &[
         step("build", Work::Check(&["build", "--quiet", "--release", "-pballast"])),
-        step("adapters", Work::Tests(&["test", "--no-fail-fast", "--release", "-pballast-live"])),
         Step { name: "control plane", needs: &["Kubernetes", "kwok"], work: Work::Tests(KUBERNETES_TESTS) },
         Step {
             name: "pods in namespaces",
