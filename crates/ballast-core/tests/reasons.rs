@@ -25,7 +25,7 @@ const LATER: [(&str, &[&str]); 5] = [
             "Idle",
         ],
     ),
-    ("Limit", &["WorkloadMax", "WorkloadMin", "MaxLoad", "Rate", "Quota", "Granted"]),
+    ("Limit", &["WorkloadMax", "WorkloadMin", "MaxLoad", "Rate", "Granted"]),
     (
         "HoldReason",
         &[

@@ -1,9 +1,12 @@
 //! What Ballast does not let others do through it.
 
+use std::process::Command;
+
 use anyhow::{Context, Result, ensure};
 use ballast_e2e::cloud;
+use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, ballast as program};
 
 #[test]
 fn a_provider_is_asked_with_a_secret_of_ballasts_own_namespace_or_not_at_all() -> Result<()> {
@@ -40,4 +43,56 @@ fn a_provider_is_asked_with_a_secret_of_ballasts_own_namespace_or_not_at_all() -
     let shown = stage.cloud.machines().shown.clone();
     ensure!(shown == [format!("Bearer {}", cloud::TOKEN), "Bearer the-next".to_owned()], "{shown:?}");
     Ok(())
+}
+
+/// Says what namespaces may do.
+fn bound(stage: &Stage, tenant: &Value) -> Result<()> {
+    let patch = json!({"spec": {"tenants": [tenant]}}).to_string();
+    let told = stage.cluster.kubectl(&["patch", "clusterpolicy", "cluster", "--type=merge", "-p", &patch])?;
+    ensure!(told.success, "{}", told.error);
+    Ok(())
+}
+
+/// What the ClusterPolicy says of namespaces.
+fn told(stage: &Stage) -> Result<String> {
+    stage.cluster.get(&["clusterpolicy", "cluster", "-o", "jsonpath={.status.tenants}"])
+}
+
+#[test]
+fn a_namespace_raises_within_its_quota_and_keeps_nodes_up_to_its_cap() -> Result<()> {
+    let stage = Stage::set()?;
+    stage.cluster.apply(&stage.policies("Enforce"))?;
+    bound(&stage, &json!({"namespaces": ["default"], "quota": {"cpu": "4"}}))?;
+    let ballast = stage.ballast("one")?;
+    stage.deployment("web", 3, "1900m")?;
+    stage.settles("web", 2, 1, &ballast)?;
+    let why = "no node is started for it: beyond the quota of cpu of its namespace";
+    stage.cluster.wait("the pod to be told", |cluster| {
+        Ok(cluster.get(&["events", "-o", "jsonpath={.items[*].note}{.items[*].message}"])?.contains(why))
+    })?;
+    let mut plan = Command::new(program()?);
+    plan.args(["plan", "--namespace", "ballast", "--kubeconfig"]).arg(stage.cluster.kubeconfig("admin"));
+    let plan = String::from_utf8_lossy(&plan.output()?.stdout).into_owned();
+    ensure!(plan.contains("beyond the quota of cpu"), "{plan}");
+    ensure!(stage.cloud.running() == 1, "a machine was started beyond the quota");
+    bound(&stage, &json!({"namespaces": ["default"], "quota": {"cpu": "8"}}))?;
+    stage.settles("web", 3, 2, &ballast)?;
+
+    // One pod is left on each machine, and says that nobody shall disrupt it.
+    let keep = ["annotate", "pods", "-l", "app=web", "ballast.dev/do-not-disrupt=true"];
+    ensure!(stage.cluster.kubectl(&keep)?.success);
+    stage.deployment("web", 2, "1900m")?;
+    let both = r#"[{"namespace":"default","protectedNodes":2}]"#;
+    stage
+        .cluster
+        .wait("both nodes to be kept", |_| Ok(stage.running("web")? == 2 && told(&stage)? == both))
+        .with_context(|| format!("{:?}\n{}", told(&stage), ballast.last_lines()))?;
+    ensure!(stage.cloud.running() == 2, "a node that is kept went");
+    bound(&stage, &json!({"namespaces": ["default"], "protectedNodes": 1}))?;
+    stage.settles("web", 2, 1, &ballast)?;
+    let one = r#"[{"cap":1,"namespace":"default","protectedNodes":1}]"#;
+    stage
+        .cluster
+        .wait("the cap to be told", |_| Ok(told(&stage)? == one))
+        .with_context(|| format!("{:?}", told(&stage)))
 }

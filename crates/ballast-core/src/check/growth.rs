@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::observation::{InstanceState, ObjectKind, Source};
 use crate::plan::{Plan, PromiseNote, Subject, WaitingOn};
 use crate::resources::Resources;
-use crate::snapshot::{BaseState, Gang, NodeEntry, PoolEntry, Snapshot};
+use crate::snapshot::{BaseState, Class, Gang, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Money, Quantity};
 
 pub(super) fn check(
@@ -44,6 +44,45 @@ pub(super) fn check(
         totals.within(snapshot, notes);
     }
     whole(snapshot, plan, notes);
+    quotas(snapshot, plan, notes);
+}
+
+/// Promise 4, for namespaces: nodes are started for what is within the quota of a namespace, together with what runs there.
+fn quotas(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNote>) {
+    if snapshot.policy.tenants.iter().all(|tenant| tenant.quota.is_empty()) {
+        return;
+    }
+    let mut started: BTreeMap<&Name, Vec<(&Class, u32)>> = BTreeMap::new();
+    for wait in plan.report.waiting.iter() {
+        let (Subject::Pods { namespace, name: first, .. }, WaitingOn::Planned { count, .. }) =
+            (&wait.subject, &wait.on)
+        else {
+            continue;
+        };
+        let is_own = |slot: u32| {
+            let queue = &snapshot.pending[&slot];
+            snapshot.class(slot).key.namespace == *namespace
+                && queue.first().is_some_and(|(_, name, _)| name == first)
+        };
+        let slot = snapshot.pending.keys().copied().find(|&slot| is_own(slot));
+        let class = slot.map(|slot| snapshot.class(slot));
+        started.entry(namespace).or_default().extend(class.map(|class| (class, *count)));
+    }
+    for (namespace, started) in started {
+        let Some(tenant) = snapshot.policy.tenant(namespace) else { continue };
+        let bound = snapshot.nodes().flat_map(|node| &node.pods).map(|&pod| snapshot.pod(pod));
+        let bound = bound.filter(|pod| pod.namespace == *namespace).map(|pod| (snapshot.class(pod.class), 1));
+        let all: Vec<(&Class, u32)> = bound.chain(started).collect();
+        for (resource, most) in tenant.quota.iter().filter(|(name, _)| &***name != "pods") {
+            let of =
+                |class: &Class| class.amounts.get(resource).map_or(0, |amount| i128::from(amount.milli()));
+            let sum: i128 = all.iter().map(|(class, count)| of(class) * i128::from(*count)).sum();
+            if sum > i128::from(most.milli()) {
+                let message = format!("nodes are started for {namespace} beyond its quota of {resource}");
+                notes.push(fatal(4, Subject::Cluster, message));
+            }
+        }
+    }
 }
 
 /// What a cluster would have of everything that is limited.

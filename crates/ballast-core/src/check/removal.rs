@@ -26,7 +26,7 @@ pub(super) fn check(
     known(snapshot, plan, &going, notes);
     for action in &going {
         match snapshot.node_named(&action.target.name) {
-            Some(node) => untouched(snapshot, action, node, plan.now, notes),
+            Some(node) => untouched(snapshot, action, node, &going, plan.now, notes),
             None => notes.push(fatal(2, subject(action), format!("{} is not there", action.target.name))),
         }
     }
@@ -59,6 +59,7 @@ fn untouched(
     snapshot: &Snapshot,
     action: &Action,
     node: &NodeEntry,
+    going: &[&Action],
     now: Time,
     notes: &mut Vec<PromiseNote>,
 ) {
@@ -100,9 +101,10 @@ fn untouched(
             continue;
         }
         let rules = &pool.spec.scale_down;
-        let protected = traits.do_not_disrupt
-            || traits.safe_to_evict == Some(false)
-            || (traits.safe_to_evict.is_none()
+        let is_annotated = traits.do_not_disrupt || traits.safe_to_evict == Some(false);
+        let is_capped = is_annotated && keeps_enough(snapshot, &pod.namespace, going);
+        let protected = (is_annotated && !is_capped)
+            || (traits.safe_to_evict != Some(true)
                 && (traits.on_completion
                     || (traits.system && !snapshot.budgets.values().any(|b| class.key.is_covered_by(b)))
                     || (traits.bare && rules.bare_pods == BarePods::Block)
@@ -119,6 +121,25 @@ fn untouched(
             ));
         }
     }
+}
+
+/// Whether a namespace keeps, by annotations of its pods, as many nodes as it may at the most, also without those that go.
+fn keeps_enough(snapshot: &Snapshot, namespace: &Name, going: &[&Action]) -> bool {
+    let Some(cap) = snapshot.policy.tenant(namespace).and_then(|tenant| tenant.protected_nodes) else {
+        return false;
+    };
+    let is_kept = |node: &&NodeEntry| {
+        let stays = node.pool.is_some() && going.iter().all(|action| action.target.name != node.name);
+        stays
+            && node.pods.iter().map(|&pod| snapshot.pod(pod)).any(|pod| {
+                let traits = &snapshot.class(pod.class).traits;
+                let is_guest = !traits.daemon && !traits.mirror && !pod.leaving;
+                pod.namespace == *namespace
+                    && is_guest
+                    && (traits.do_not_disrupt || traits.safe_to_evict == Some(false))
+            })
+    };
+    snapshot.nodes().filter(is_kept).count() >= cap as usize
 }
 
 /// Somebody annotated the node so that nobody removes it.

@@ -270,6 +270,15 @@ pub enum HoldReason {
     GrowthBudget,
     /// A node was added a short while ago.
     CoolDown,
+    /// The annotations of a namespace's pods keep only as many nodes as the ClusterPolicy allows it.
+    ProtectionCap {
+        /// The namespace.
+        namespace: Name,
+        /// Nodes with such pods.
+        nodes: u32,
+        /// Nodes on which they are heeded, those that are there longest.
+        cap: u32,
+    },
     /// The count of steps for one plan was used up; the rest follows next time.
     StepsUsedUp,
     /// As much is under way as can be kept in mind at once; the rest follows as it ends.
@@ -365,6 +374,13 @@ pub enum WaitingOn {
         /// When the first of what is starting should be ready, where that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ready_at: Option<Time>,
+    },
+    /// The quota that the ClusterPolicy gives its namespace: no machine is started for what goes beyond.
+    Quota {
+        /// How many of them go beyond.
+        count: u32,
+        /// What there is too little of.
+        resource: Name,
     },
     /// The other members of its gang.
     Gang {

@@ -81,6 +81,7 @@ impl Waiting {
             | WaitingOn::Starting { count, .. }
             | WaitingOn::Planned { count, .. }
             | WaitingOn::Growth { count, .. }
+            | WaitingOn::Quota { count, .. }
             | WaitingOn::Preemption { count, .. } => count,
             WaitingOn::Drain { .. } | WaitingOn::Completion { .. } => 0,
             WaitingOn::Gang { .. } | WaitingOn::SchedulingGate | WaitingOn::VolumeBinding { .. } => {

@@ -69,6 +69,10 @@ impl Words for HoldReason {
                 format!("{limit} is spent; removals go on as the window slides")
             }
             Self::GrowthBudget => "as many nodes are starting as the growth budget allows; the next follow as these become ready".to_owned(),
+            Self::ProtectionCap { namespace, nodes, cap } => format!(
+                "pods of {namespace} are annotated to keep {}; `tenants` lets them keep {cap}, those that are there longest",
+                plural(*nodes, "node")
+            ),
             Self::CoolDown => "a node was added a short while ago; nothing is removed until the cool-down has passed".to_owned(),
             Self::TooMuchUnderWay { waiting } => {
                 format!("as much is under way as can be at once; {} as it ends", follow(*waiting))
@@ -264,6 +268,10 @@ impl Words for Waiting {
             WaitingOn::Planned { count, pool } => {
                 format!("{} on nodes of {pool} that this plan starts", fit(*count))
             }
+            WaitingOn::Quota { count, resource } => {
+                let (go, cause) = (do_it(*count, "goes", "go"), "no node is started for it");
+                format!("{go} beyond the quota of {resource} that `tenants` gives the namespace: {cause}")
+            }
             WaitingOn::Gang { present, needed } => {
                 format!("{present} of the gang's {needed} members are there")
             }
@@ -287,6 +295,7 @@ impl WaitingOn {
             Self::Starting { pool, .. } => format!("nodes of {pool} are starting"),
             Self::Planned { pool, .. } => format!("nodes of {pool} are about to start"),
             Self::Growth { pool, .. } => format!("nodes of {pool} start as the growth budget allows"),
+            Self::Quota { resource, .. } => format!("beyond the quota of {resource} of its namespace"),
             Self::Gang { .. } => "members of its gang are missing".to_owned(),
             Self::Drain { .. } => "pods have still to leave".to_owned(),
             Self::Completion { .. } => "pods are still at work".to_owned(),

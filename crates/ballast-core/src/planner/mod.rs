@@ -12,7 +12,7 @@ use crate::grant::{Bins, Scratch as Bench, Terms, elastic};
 use crate::memory::{History, Memory};
 use crate::plan::{Hold, HoldReason, Plan, PlanId, Report, Shared, Step, Subject};
 use crate::scalers::nodes::{
-    Asked, Removals, Weighing, asked, displaceable, holds_with, keep_room, still_to_leave,
+    Asked, Removals, Weighing, asked, displaceable, heed_quotas, holds_with, keep_room, still_to_leave,
 };
 use crate::snapshot::Snapshot;
 use crate::units::{Span, Time};
@@ -66,11 +66,12 @@ pub fn plan_with(
         let history = History { idle_since: Default::default(), ..memory.history.clone() };
         return (empty(now, report), history);
     }
-    let asked = asked(snapshot, now);
+    let mut asked = asked(snapshot, now);
     let asks_change_at = asked.iter().filter_map(|ask| ask.until).min();
-    let wishes = scratch.wishes.bring_up_to_date(snapshot, &asked);
+    let beyond = heed_quotas(snapshot, &mut asked);
+    let wishes = scratch.wishes.bring_up_to_date(snapshot, &asked, &beyond);
     let needs = wishes.needs(snapshot);
-    let given = Given::new(snapshot, memory, asked, now);
+    let given = Given::new(snapshot, memory, asked, beyond, now);
     let mut rooms = given.rooms.clone();
     let terms = Terms::new(snapshot, needs.iter().map(|need| need.class).chain(displaceable(snapshot)));
     let leaving = still_to_leave(snapshot, memory);

@@ -12,7 +12,9 @@ use super::say::Said;
 use crate::grant::{Bins, Capacity, Need, NewBin, Rooms, Scratch as Bench, Trial};
 use crate::memory::Memory;
 use crate::policy::Mode;
-use crate::scalers::nodes::{Asked, NodeWishes, Preemptions, StartingNode, preemptions, starting_nodes};
+use crate::scalers::nodes::{
+    Asked, Beyond, NodeWishes, Preemptions, StartingNode, preemptions, starting_nodes,
+};
 use crate::snapshot::{BaseState, NodeEntry, Snapshot, Stamp};
 use crate::units::Time;
 
@@ -24,6 +26,7 @@ pub(super) struct Given {
     supply: Stamp,
     preemptions: Preemptions,
     asked: Vec<Asked>,
+    beyond: Beyond,
     pub(super) rooms: Rooms,
     /// Nodes that are places already though they take no pods yet.
     pub(super) rising: Vec<NewBin>,
@@ -53,6 +56,7 @@ struct Wished {
     supply: Stamp,
     preemptions: Preemptions,
     asked: Vec<Asked>,
+    beyond: Beyond,
 }
 
 impl LastWishes {
@@ -62,26 +66,38 @@ impl LastWishes {
     }
 
     /// The wishes now.
-    pub(super) fn bring_up_to_date(&mut self, snapshot: &Snapshot, asked: &[Asked]) -> Arc<NodeWishes> {
+    pub(super) fn bring_up_to_date(
+        &mut self,
+        snapshot: &Snapshot,
+        asked: &[Asked],
+        beyond: &Beyond,
+    ) -> Arc<NodeWishes> {
         let wished = Wished {
             demand: snapshot.demand.clone(),
             supply: snapshot.supply.clone(),
             preemptions: preemptions(snapshot),
             asked: asked.to_vec(),
+            beyond: beyond.clone(),
         };
         if let Some((of, last)) = &self.0
             && *of == wished
         {
             return last.clone();
         }
-        let wishes = Arc::new(NodeWishes::new(snapshot, &wished.preemptions, asked));
+        let wishes = Arc::new(NodeWishes::new(snapshot, &wished.preemptions, asked, beyond));
         self.0 = Some((wished, wishes.clone()));
         wishes
     }
 }
 
 impl Given {
-    pub(super) fn new(snapshot: &Snapshot, memory: &Memory, asked: Vec<Asked>, now: Time) -> Self {
+    pub(super) fn new(
+        snapshot: &Snapshot,
+        memory: &Memory,
+        asked: Vec<Asked>,
+        beyond: Beyond,
+        now: Time,
+    ) -> Self {
         let mut rising = returning(snapshot, memory);
         let starting = starting_nodes(snapshot, memory, now);
         let mut by_pool = vec![0; snapshot.pools.len()];
@@ -98,6 +114,7 @@ impl Given {
             supply: snapshot.supply.clone(),
             preemptions: preemptions(snapshot),
             asked,
+            beyond,
             rooms: Rooms::new(snapshot, memory, now, &by_pool),
             rising,
             replaced,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Tenant;
 use crate::kube::{LabelSelector, Name};
 use crate::units::{Money, Quantity, Share, Span, Time};
 
@@ -41,6 +42,9 @@ pub struct ClusterPolicySpec {
     /// Hosts that Ballast may call besides the Kubernetes API.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed_hosts: Vec<Name>,
+    /// What namespaces may do to the cluster, first match wins; else nothing is bound.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<Tenant>,
 }
 
 /// How far Ballast may go.
@@ -257,6 +261,7 @@ impl Default for ClusterPolicySpec {
             guarantees: Vec::new(),
             yields: Vec::new(),
             allowed_hosts: Vec::new(),
+            tenants: Vec::new(),
         }
     }
 }

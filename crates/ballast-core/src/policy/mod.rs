@@ -7,6 +7,7 @@ mod metric_scaler;
 mod ray_scaler;
 mod schedule;
 mod spark_pool;
+mod tenant;
 mod vm_pool;
 
 pub use cluster_policy::{
@@ -30,6 +31,7 @@ pub use spark_pool::{
     Fence, MasterKind, PodPlacement, PodResources, Shuffle, SparkAccess, SparkMaster, SparkPoolSpec,
     SparkWindow, SparkWorkers,
 };
+pub use tenant::Tenant;
 pub use vm_pool::{
     BarePods, Headroom, LocalStorage, Members, NodeTemplate, Price, Provider, ScaleDown, ScheduleWindow,
     StopMode, Strategy, Times, VmPoolSpec,

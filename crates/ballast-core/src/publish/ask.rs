@@ -12,7 +12,7 @@ use super::document::Parts;
 use crate::grant::Capacity;
 use crate::kube::{AskCondition, CapacityBuffer, Name, ProvisioningRequest};
 use crate::observation::{ObjectKind, Source};
-use crate::plan::{Limit, SkipReason, Subject, plural};
+use crate::plan::{Limit, SkipReason, Subject, Waiting, WaitingOn, plural};
 use crate::policy::Mode;
 use crate::scalers::nodes::{Asked, UNITS_MAX, asked, size_of};
 use crate::snapshot::{Ask, AskObject, AskRef, RequestClass, RequestStage};
@@ -253,6 +253,7 @@ impl Parts<'_> {
             _ if ask.sets.iter().any(|set| set.count > UNITS_MAX) => false,
             // All its pods were made already.
             _ if units == 0 => true,
+            _ if self.limit_of_ask(&asked.reference) == Some(Limit::Quota) => false,
             // No plan has seen it yet.
             None => return None,
             Some(given) => given.free == units && given.wanted == units,
@@ -315,7 +316,12 @@ impl Parts<'_> {
             }
             _ => false,
         };
-        let skipped = self.plan?.report.skipped.iter().filter(|skip| is_own(&skip.subject));
+        let report = &self.plan?.report;
+        let is_beyond = |wait: &Waiting| matches!(wait.on, WaitingOn::Quota { .. }) && is_own(&wait.subject);
+        if report.waiting.iter().any(is_beyond) {
+            return Some(Limit::Quota);
+        }
+        let skipped = report.skipped.iter().filter(|skip| is_own(&skip.subject));
         skipped.into_iter().find_map(|skip| match &skip.reason {
             SkipReason::AtLimit { limit } => Some(limit.clone()),
             _ => None,

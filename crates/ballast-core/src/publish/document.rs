@@ -1,9 +1,10 @@
 //! What is said of the ClusterPolicy and of each pool, from one instant of an engine.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::plan::{Shown, few};
-use super::{ConditionReason, DocumentRef, LastAction, PlanSaid, PlanState, Published, Said};
+use super::{ConditionReason, DocumentRef, LastAction, PlanSaid, PlanState, Published, Said, TenantStatus};
 use crate::documents::DocumentKind;
 use crate::kube::Name;
 use crate::memory::{Approval, BackOff, Ledger};
@@ -13,7 +14,7 @@ use crate::plan::{
     plural,
 };
 use crate::policy::{Mode, Pause};
-use crate::scalers::nodes::Asked;
+use crate::scalers::nodes::{Asked, Kept, kept};
 use crate::snapshot::{PoolEntry, Snapshot};
 use crate::units::{Money, Time};
 use crate::view::{NodeState, PoolView, View};
@@ -21,6 +22,8 @@ use crate::view::{NodeState, PoolView, View};
 /// Marks that other autoscalers leave on nodes.
 const CLUSTER_AUTOSCALER_TAINT: &str = "ToBeDeletedByClusterAutoscaler";
 const KARPENTER_LABEL: &str = "karpenter.sh/nodepool";
+/// Namespaces that are told of by name: a status has its bounds, and whoever keeps most matters most.
+const TENANTS_MAX: usize = 20;
 /// Kinds without which nothing is decided, and nothing can be said of what stands in a plan.
 pub(crate) const NEEDED: [ObjectKind; 5] = [
     ObjectKind::ClusterPolicy,
@@ -113,6 +116,7 @@ impl Parts<'_> {
             ],
             plan: None,
             approvals: Vec::new(),
+            tenants: Vec::new(),
         }
     }
 
@@ -138,7 +142,20 @@ impl Parts<'_> {
             ],
             plan: self.plan_said(),
             approvals: self.approvals(),
+            tenants: self.tenants(),
         }
+    }
+
+    /// What namespaces keep by annotations of their pods: those that keep most.
+    fn tenants(&self) -> Vec<TenantStatus> {
+        let mut all: Vec<_> = kept(self.snapshot).collect();
+        all.sort_by_key(|kept| Reverse(kept.nodes));
+        let told = all.into_iter().take(TENANTS_MAX).map(|Kept { namespace, nodes, cap }| TenantStatus {
+            namespace: namespace.clone(),
+            protected_nodes: nodes,
+            cap,
+        });
+        told.collect()
     }
 
     /// Counts machines and what is planned of them. What a plan asks for that has come to be meanwhile counts once.

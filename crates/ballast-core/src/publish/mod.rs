@@ -26,7 +26,7 @@ pub use event::{Event, EventReason, EventRow, Regarding, RegardingKind};
 pub use herald::Herald;
 pub use pace::{Pace, Urgency};
 pub use plan::{PlanSaid, PlanState, PublishedAction, PublishedPlan};
-pub use status::{Condition, DocumentStatus, Fault, LastAction};
+pub use status::{Condition, DocumentStatus, Fault, LastAction, TenantStatus};
 
 pub(crate) use document::{NEEDED, Parts, publish};
 pub(crate) use waits::pods_told;
@@ -93,4 +93,6 @@ pub struct Said {
     pub plan: Option<PlanSaid>,
     /// What has become of the plans that were approved, of the ClusterPolicy.
     pub approvals: Vec<Approval>,
+    /// What namespaces keep by annotations of their pods, of the ClusterPolicy.
+    pub tenants: Vec<TenantStatus>,
 }

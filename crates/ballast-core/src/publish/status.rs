@@ -47,6 +47,23 @@ pub struct DocumentStatus {
     /// ClusterPolicy alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Approval>,
+    /// What namespaces keep from being removed by annotations of their pods: those that keep most; of the ClusterPolicy alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<TenantStatus>,
+}
+
+/// What a namespace keeps from being removed by annotations of its pods.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TenantStatus {
+    /// The namespace.
+    pub namespace: Name,
+    /// Nodes with pods that are annotated so.
+    pub protected_nodes: u32,
+    /// On how many nodes that is heeded at most; absent: on all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cap: Option<u32>,
 }
 
 /// Something that was begun.
@@ -116,6 +133,7 @@ impl Said {
             conditions,
             plan: None,
             approvals: Vec::new(),
+            tenants: Vec::new(),
         }
     }
 
@@ -174,6 +192,7 @@ impl DocumentStatus {
                 .as_ref()
                 .map(|plan| plan.merge(self.plan.as_ref(), approved, &said.approvals, now)),
             approvals: said.approvals.clone(),
+            tenants: said.tenants.clone(),
         }
     }
 

@@ -64,6 +64,10 @@ fn waits_for(on: &WaitingOn, ledger: &Ledger, acts: bool) -> Option<Wait> {
             let words = format!("a node of pool {pool} comes for it");
             Some(Wait { reason: EventReason::NodeComing, words, decision })
         }
+        WaitingOn::Quota { .. } => {
+            let words = format!("no node is started for it: {}", on.cause());
+            Some(Wait { reason: EventReason::NoNodeFits, words, decision: None })
+        }
         WaitingOn::Gang { present, needed } => {
             let words = format!("{present} of {needed} members of its gang are there: all of them or none");
             Some(Wait { reason: EventReason::GangWaits, words, decision: None })

@@ -1,5 +1,7 @@
 //! Checks on what is removed: identity, order, what is in use, minimum sizes, budgets, and sight.
 
+use std::collections::BTreeSet;
+
 use ballast_core::kube::Name;
 use ballast_core::policy::{BarePods, LocalStorage, RemovalBudget, StopMode};
 use ballast_core::units::{Share, Span, Time};
@@ -212,16 +214,30 @@ impl Oracle {
         });
     }
 
+    /// Whether a namespace keeps as many nodes by annotations as it may at the most, those that are drained left out.
+    fn keeps_enough(&self, world: &World, namespace: &Name) -> bool {
+        let cap = self.policy.tenant(namespace).and_then(|tenant| tenant.protected_nodes);
+        let Some(cap) = cap else { return false };
+        let mut kept = BTreeSet::new();
+        for (_, pod) in
+            world.pods.iter().filter(|(_, pod)| matches!(pod.life, Life::Starting | Life::Running))
+        {
+            let class = &world.classes[pod.class as usize];
+            let node = world.machines[pod.machine as usize].node.as_ref();
+            let stays = node.is_some_and(|node| !node.cordoned);
+            if class.namespace == *namespace && is_annotated(class) && stays {
+                kept.insert(pod.machine);
+            }
+        }
+        kept.len() >= cap as usize
+    }
+
     /// Why a pod must live.
     fn protected(&self, world: &World, pod: u32, class: &Class, pool: u32) -> Option<&'static str> {
         let said = |key: &str| class.annotations.get(key).map(|value| &**value);
-        let keeps = |key: &str| said(key).is_some_and(|value| value != "false");
-        if keeps("karpenter.sh/do-not-disrupt") || keeps("ballast.dev/do-not-disrupt") {
-            return Some("it says do-not-disrupt");
-        }
         let safe = said("cluster-autoscaler.kubernetes.io/safe-to-evict");
-        if safe == Some("false") {
-            return Some("it is not safe to evict");
+        if is_annotated(class) && !self.keeps_enough(world, &class.namespace) {
+            return Some("it is annotated to be kept");
         }
         if pool == NONE {
             return Some("its node is not managed");
@@ -245,6 +261,15 @@ impl Oracle {
             _ => (is_local && rules.local_storage == LocalStorage::Block).then_some("it has local data"),
         }
     }
+}
+
+/// Whether pods of a class say that nobody shall remove their node.
+fn is_annotated(class: &Class) -> bool {
+    let said = |key: &str| class.annotations.get(key).map(|value| &**value);
+    let keeps = |key: &str| said(key).is_some_and(|value| value != "false");
+    keeps("karpenter.sh/do-not-disrupt")
+        || keeps("ballast.dev/do-not-disrupt")
+        || said("cluster-autoscaler.kubernetes.io/safe-to-evict") == Some("false")
 }
 
 /// How many may go within a window of a budget, of so many.

@@ -89,6 +89,8 @@ pub fn verdict(pending: &PendingView, mode: Mode) -> Verdict {
         (Mood::Same, "Gated by someone else")
     } else if has(|on| matches!(on, WaitingOn::VolumeBinding { .. })) {
         (Mood::Same, "Waits for its volume to be bound")
+    } else if has(|on| matches!(on, WaitingOn::Quota { .. })) {
+        (Mood::Same, "Beyond the quota of its namespace")
     } else if has(|on| matches!(on, WaitingOn::Gang { .. })) {
         (Mood::Same, "Waits for its gang")
     } else if has(|on| matches!(on, WaitingOn::Growth { .. })) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Findings, Path, shared};
+use super::{Findings, Path, requests, shared};
 use crate::documents::printable;
 use crate::kube::Name;
 use crate::policy::{ClusterPolicySpec, Limits, Mode};
@@ -37,6 +37,7 @@ pub(in crate::documents) fn cluster_policy(spec: &ClusterPolicySpec, found: &mut
     priorities(found, &path.key("priorities"), spec);
     guarantees(found, &path.key("guarantees"), spec);
     yields(found, &path.key("yields"), spec);
+    tenants(found, &path.key("tenants"), spec);
     for (index, host) in spec.allowed_hosts.iter().enumerate() {
         allowed_host(found, path.key("allowedHosts").index(index), host);
     }
@@ -131,6 +132,22 @@ fn yields(found: &mut Findings, path: &Path, spec: &ClusterPolicySpec) {
         shared::part_of_whole(found, path.key("reserve"), given.reserve);
         if given.from == given.to && !given.from.is_empty() {
             found.contradiction(path.key("to"), "the same workloads would make room for themselves");
+        }
+    }
+}
+
+fn tenants(found: &mut Findings, path: &Path, spec: &ClusterPolicySpec) {
+    for (index, tenant) in spec.tenants.iter().enumerate() {
+        let path = path.index(index);
+        shared::namespaces(found, &path.key("namespaces"), &tenant.namespaces);
+        requests::names(found, &path.key("quota"), &tenant.quota);
+        for (name, _) in tenant.quota.iter().filter(|(_, amount)| **amount < Quantity::ZERO) {
+            found.invalid(path.key("quota").key(name), "a quota below zero").allowed("a quantity from 0 up");
+        }
+        if tenant.namespaces.is_empty() && index + 1 < spec.tenants.len() {
+            found
+                .contradiction(path, "it is for every namespace, so that the rules after it never apply")
+                .help("put it last, or give it `namespaces`");
         }
     }
 }

@@ -12,6 +12,7 @@ mod relations;
 mod removals;
 mod scheduler;
 mod staying;
+mod tenants;
 mod told;
 mod under_way;
 

@@ -12,13 +12,14 @@ use crate::memory::{GangHold, LaunchKind, Memory};
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{Candidate, Hold as PlanHold, HoldReason, Limit, PodBlock, Subject, UnsafeToRemove};
 use crate::policy::{Direction, RemovalBudget, StopMode, VmPoolSpec};
-use crate::snapshot::{BaseState, Class, NodeEntry, PoolEntry, Snapshot};
+use crate::snapshot::{BaseState, Class, NodeEntry, PodEntry, PoolEntry, Snapshot};
 use crate::units::{Money, Share, Span, Time};
 
 use super::census::is_young;
 use super::drain::pod_block;
 use super::holds::{Hold, holds};
 use super::leaving::{leave, still_to_leave};
+use super::protection::{Unheeded, capped};
 
 /// No more than this share of a pool or cluster is removed within a window, whatever a document says, unless it lifts the
 /// ceiling by name.
@@ -81,6 +82,8 @@ pub(crate) struct Weighing<'a, 'b> {
     held_pools: &'a [bool],
     /// Nodes that are kept for gangs.
     holds: BTreeMap<&'a Name, Hold<'a>>,
+    /// Where annotations of pods are not heeded.
+    unheeded: Unheeded<'a>,
     budgets: Budgets,
     paces: Vec<Pace>,
     removals: Removals,
@@ -139,9 +142,22 @@ impl<'a, 'b> Weighing<'a, 'b> {
         let budgets = Budgets::new(snapshot, memory, rooms, now);
         let holds = holds(gangs);
         let paces = snapshot.pools.iter().map(|pool| Pace::new(pool, memory)).collect();
-        let removals = Removals::default();
-        let told = BTreeSet::new();
-        Self { snapshot, memory, now, bins, rooms, held_pools, holds, budgets, paces, removals, told }
+        let removals = Removals { holds: capped(snapshot), ..Removals::default() };
+        let (unheeded, told) = (Unheeded::new(snapshot), BTreeSet::new());
+        Self {
+            snapshot,
+            memory,
+            now,
+            bins,
+            rooms,
+            held_pools,
+            holds,
+            unheeded,
+            budgets,
+            paces,
+            removals,
+            told,
+        }
     }
 
     /// Weighs every candidate.
@@ -225,7 +241,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
                 until: hold.until(&entry.spec),
             });
         }
-        let displaces = displaced(self.snapshot, node, &entry.spec, &self.budgets)?;
+        let displaces = displaced(self.snapshot, node, &entry.spec, &self.budgets, &self.unheeded)?;
         let mark = self.bins.mark();
         let elsewhere = self.place_elsewhere(rank, &displaces);
         let going = elsewhere.and_then(|()| self.may_go(slot, node, pool, displaces, hold));
@@ -343,13 +359,16 @@ pub(crate) fn must_stay(
     displaces: &[Name],
     now: Time,
 ) -> bool {
+    let unheeded = Unheeded::new(snapshot);
+    let heeded =
+        |pod: &PodEntry| unheeded.heeded(&pod.namespace, &node.name, &snapshot.class(pod.class).traits);
     let blocks = |&number: &u32| {
         let pod = snapshot.pod(number);
         let class = snapshot.class(pod.class);
         let covered = covering(snapshot, pod.class).next().is_some();
         !pod.leaving
             && displaces.contains(&pod.uid)
-            && pod_block(&class.traits, class.gang.is_some(), covered, &pool.spec.scale_down).is_some()
+            && pod_block(&heeded(pod), class.gang.is_some(), covered, &pool.spec.scale_down).is_some()
     };
     forbidden(snapshot, node, pool, now).is_some() || node.pods.iter().any(blocks)
 }
@@ -411,6 +430,7 @@ fn displaced(
     node: &NodeEntry,
     spec: &VmPoolSpec,
     budgets: &Budgets,
+    unheeded: &Unheeded<'_>,
 ) -> Result<Vec<u32>, UnsafeToRemove> {
     let mut displaces = Vec::new();
     let mut spent: BTreeMap<usize, i64> = BTreeMap::new();
@@ -431,8 +451,8 @@ fn displaced(
             continue;
         }
         let covering: Vec<usize> = covering(snapshot, pod.class).collect();
-        let mut block =
-            pod_block(&class.traits, class.gang.is_some(), !covering.is_empty(), &spec.scale_down);
+        let traits = unheeded.heeded(&pod.namespace, &node.name, &class.traits);
+        let mut block = pod_block(&traits, class.gang.is_some(), !covering.is_empty(), &spec.scale_down);
         if class.volumes.are_missed && !budgets.volumes_known {
             block = block.or(Some(PodBlock::VolumeUnknown));
         }

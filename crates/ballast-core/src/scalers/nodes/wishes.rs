@@ -15,6 +15,7 @@ use crate::units::Quantity;
 use crate::wish::{Scaler, Wish};
 
 use super::asks::{Asked, How, Units};
+use super::quota::{Beyond, Excess};
 
 /// What waits, and the classes that headroom stands for.
 #[derive(Debug)]
@@ -56,7 +57,12 @@ enum Entry {
 
 impl NodeWishes {
     /// Of a snapshot, with what buffers and requests ask for.
-    pub(crate) fn new(snapshot: &Snapshot, preemptions: &Preemptions, asked: &[Asked]) -> Self {
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        preemptions: &Preemptions,
+        asked: &[Asked],
+        beyond: &Beyond,
+    ) -> Self {
         let mut all = Self {
             wishes: Shared::default(),
             subjects: Vec::new(),
@@ -81,6 +87,7 @@ impl NodeWishes {
                 all.waiting.push(Waiting { subject, on: WaitingOn::Preemption { count, node } });
             }
             let count = queue.waiting - preempting.map_or(0, |preempting| preempting.count);
+            let count = count - all.beyond_quota(class, &queue, count, beyond);
             if count == 0 {
                 continue;
             }
@@ -103,6 +110,10 @@ impl NodeWishes {
             let tier = if gang.is_some() { Tier::Floor } else { Tier::Pending };
             all.push_pending(snapshot, &queue, count, Part { gang, tier, grows: true }, subject);
         }
+        for (ask, Excess { count, resource }) in &beyond.asks {
+            let on = WaitingOn::Quota { count: *count, resource: resource.clone() };
+            all.waiting.push(Waiting { subject: subject_of_ask(ask), on });
+        }
         for ask in asked {
             let part = all.part_of(ask);
             ask.units.iter().for_each(|units| all.push_ask(snapshot, ask, *units, part));
@@ -114,6 +125,17 @@ impl NodeWishes {
         }
         all.order = all.order(snapshot);
         all
+    }
+
+    /// How many of some pods that wait go beyond the quota of their namespace; they are told of.
+    fn beyond_quota(&mut self, class: &Class, queue: &Queue<'_>, count: u32, beyond: &Beyond) -> u32 {
+        let Some(excess) = beyond.pods.get(&queue.slot) else { return 0 };
+        let count = excess.count.min(count);
+        if count > 0 {
+            let on = WaitingOn::Quota { count, resource: excess.resource.clone() };
+            self.waiting.push(Waiting { subject: subject_of(class, queue.first, count), on });
+        }
+        count
     }
 
     fn order(&self, snapshot: &Snapshot) -> Vec<usize> {
@@ -224,15 +246,15 @@ impl NodeWishes {
         if count == 0 {
             return;
         }
-        let (class, AskRef { kind, namespace, name }) = (snapshot.class(slot), ask.reference.clone());
-        let object = ObjectReference { api_version: "".into(), kind: kind.name().into(), name: name.clone() };
-        let object = Some(Arc::new(object));
+        let class = snapshot.class(slot);
+        let subject = subject_of_ask(&ask.reference);
+        let Subject::Workload { namespace, name, object } = subject.clone() else { return };
         let is_buffer = ask.how == How::Buffer;
         self.wishes.make_mut().push(Wish {
             scaler: Scaler::Nodes,
-            namespace: namespace.clone(),
-            workload: name.clone(),
-            object: object.clone(),
+            namespace,
+            workload: name,
+            object,
             requests: class.amounts.clone(),
             have: 0,
             floor: if is_buffer { 0 } else { count },
@@ -248,7 +270,7 @@ impl NodeWishes {
             yields: is_buffer,
             pending: 0,
         });
-        self.subjects.push(Subject::Workload { namespace, name, object });
+        self.subjects.push(subject);
         self.entries.push(Entry::Units { class: slot, gang, count, tier, grows });
     }
 
@@ -336,8 +358,15 @@ fn subject_of(class: &Class, first: &Name, count: u32) -> Subject {
     Subject::Pods { namespace: key.namespace.clone(), workload, name: first.clone(), count, gang }
 }
 
+/// A buffer or a request, as the report speaks of it.
+fn subject_of_ask(ask: &AskRef) -> Subject {
+    let AskRef { kind, namespace, name } = ask.clone();
+    let object = ObjectReference { api_version: "".into(), kind: kind.name().into(), name: name.clone() };
+    Subject::Workload { namespace, name, object: Some(Arc::new(object)) }
+}
+
 /// The priority that the policy gives, else the pod's own.
-fn priority_of(snapshot: &Snapshot, class: &Class) -> i32 {
+pub(super) fn priority_of(snapshot: &Snapshot, class: &Class) -> i32 {
     let applies = |rule: &&crate::policy::PriorityRule| {
         (rule.namespaces.is_empty() || rule.namespaces.contains(&class.key.namespace))
             && rule.selector.matches(&class.key.labels)
