@@ -16,15 +16,15 @@ use crate::units::Span;
 pub enum Request {
     /// Writes the ledger. What depends on it is requested only after it has succeeded.
     ///
-    /// [`ErrorClass::Conflict`](crate::observation::ErrorClass::Conflict) means another writer. A second write of the same
-    /// version with the same body is `Done`: it is the same write, whose first answer was lost.
+    /// A failure of class `Conflict` means another writer. A second write of the same version with the same body is `Done`: it is
+    /// the same write, whose first answer was lost.
     WriteLedger {
         /// The version that is written; the precondition is that the stored one is one less.
         version: u64,
         /// The ledger as JSON.
         body: Arc<str>,
     },
-    /// Reads the ledger that is stored; the reply is [`Reply::Ledger`].
+    /// Reads the ledger that is stored; the reply is `ledger`.
     ReadLedger,
     /// Writes the history. Nothing depends on it: whatever is stored is replaced, and a failure delays at most a removal after
     /// a restart.

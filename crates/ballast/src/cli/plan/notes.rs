@@ -117,5 +117,7 @@ fn left_to_others(documents: &Documents) -> Option<String> {
 
 /// What is probably a dump that was not made: `kubectl` leaves an empty list where it may see nothing.
 fn nobody_there(documents: &Documents) -> Option<String> {
-    documents.is_without_cluster().then(|| "no node and no pod was given".to_owned())
+    let is_rule =
+        |placed: &Placed<Object>| matches!(placed.value, Object::ClusterPolicy(_) | Object::VmPool(_));
+    documents.objects.iter().all(is_rule).then(|| "no node and no pod was given".to_owned())
 }
