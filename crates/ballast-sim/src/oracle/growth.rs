@@ -175,9 +175,11 @@ impl Oracle {
         self.decided.get(identity).copied().unwrap_or_else(now)
     }
 
-    /// Pods that had come and did not wait when what is asked for now was decided, a moment ago.
+    /// Pods that had come and did not wait when what is asked for now was decided, a moment ago or in this instant, of which
+    /// `recent` does not know yet.
     fn needed_before(&self, world: &World) -> i64 {
-        let waiting = self.recent.iter().map(|(_, waiting)| *waiting).max().unwrap_or(0);
+        let recent = self.recent.iter().map(|(_, waiting)| *waiting);
+        let waiting = recent.max().unwrap_or(0).max(super::waiting(world));
         world.pods_made() as i64 - waiting
     }
 }

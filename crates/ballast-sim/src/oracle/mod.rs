@@ -115,6 +115,11 @@ impl PoolRules {
     }
 }
 
+/// Pods that wait.
+fn waiting(world: &World) -> i64 {
+    world.meter.waiting.iter().map(|&waiting| i64::from(waiting)).sum()
+}
+
 impl Oracle {
     /// All that is judged.
     #[cfg(test)]
@@ -235,7 +240,7 @@ impl Oracle {
     /// Everything at one instant has happened.
     pub(crate) fn step(&mut self, world: &World) {
         self.note_arrivals(world);
-        let waiting: i64 = world.meter.waiting.iter().map(|&waiting| i64::from(waiting)).sum();
+        let waiting = waiting(world);
         while self.recent.front().is_some_and(|(at, _)| world.now.since(*at) > DECIDED_WITHIN) {
             self.recent.pop_front();
         }

@@ -137,3 +137,15 @@ fn a_removal_under_way_still_needs_its_room() {
     scene.plan(vec![second], json!([]));
     assert_eq!(scene.broken(), ["I-12"], "{:?}", scene.0.breaches());
 }
+
+/// An imported cluster: what waits there comes with the first look.
+#[test]
+fn what_is_decided_in_the_instant_in_which_its_pods_come_is_for_them() {
+    let pod = json!({"arrivals": {"at": ["1s"], "count": 1}, "requests": {"cpu": "6"}, "duration": "10m"});
+    let mut given = with_pod(pod);
+    let none = json!({"controller": "Ballast", "until": "10m", "pools": [{"running": 0}]});
+    merge(&mut given, none);
+    let mut scene = Scene::new(given);
+    scene.0.step_until(scene.0.world.now + Span::from_mins(5));
+    assert_eq!(scene.broken(), [""; 0]);
+}
