@@ -13,6 +13,7 @@ pub mod present;
 pub mod reference;
 #[cfg(feature = "live")]
 pub mod run;
+pub mod segments;
 #[cfg(feature = "live")]
 pub mod serve;
 pub mod set;

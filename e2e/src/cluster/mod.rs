@@ -110,6 +110,11 @@ impl Cluster {
         self.kubectl_with(args, "")
     }
 
+    /// kubectl, without any argument.
+    pub fn kubectl_command(&self) -> Command {
+        Command::new(self.programs.join("kubectl"))
+    }
+
     /// Runs kubectl as the admin with this on its standard input.
     ///
     /// # Errors
@@ -117,7 +122,8 @@ impl Cluster {
     /// When it cannot be run.
     pub fn kubectl_with(&self, args: &[&str], input: &str) -> Result<Told> {
         use std::io::Write;
-        let mut child = Command::new(self.programs.join("kubectl"))
+        let mut child = self
+            .kubectl_command()
             .arg("--kubeconfig")
             .arg(self.kubeconfig("admin"))
             .args(args)

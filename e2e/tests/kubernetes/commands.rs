@@ -1,6 +1,7 @@
 //! The commands that a person runs against a cluster, on one stage.
 
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -50,6 +51,9 @@ fn commands_tell_what_is_there_and_change_nothing_but_what_they_say() -> Result<
     let process = stage.ballast("one")?;
     stage.settles("web", 3, 2, &process)?;
     status_shows_who_leads(&stage)?;
+    as_a_plugin_of_kubectl(&stage)?;
+    diff_tells_what_documents_would_change(&stage)?;
+    top_shows_every_node(&stage)?;
     get_prints_what_kubectl_prints(&stage)?;
     what_is_followed_knows_what_the_leader_knows(&stage)?;
     a_pause_holds_and_is_lifted(&stage)?;
@@ -199,6 +203,73 @@ fn status_shows_who_leads(stage: &Stage) -> Result<()> {
     let view = stage.json(&["status"])?;
     ensure!(view["pools"][0]["ready"] == 2, "{view:#}");
     Ok(())
+}
+
+/// kubectl finds it by its name, and hands on what it is asked.
+fn as_a_plugin_of_kubectl(stage: &Stage) -> Result<()> {
+    let folder = stage.cluster.path("plugins");
+    std::fs::create_dir_all(&folder)?;
+    std::os::unix::fs::symlink(ballast()?, folder.join("kubectl-ballast")).context("cannot make a link")?;
+    let kubeconfig = stage.cluster.kubeconfig("admin");
+    let mut kubectl = stage.cluster.kubectl_command();
+    let output = kubectl
+        .args(["ballast", "status"])
+        .env("PATH", &folder)
+        .env("KUBECONFIG", &kubeconfig)
+        .env("NO_COLOR", "1")
+        .output()
+        .context("cannot run kubectl")?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    ensure!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    ensure!(text(&output.stdout).contains("led by one"), "{}", text(&output.stdout));
+    let mut kubectl = stage.cluster.kubectl_command();
+    let output = kubectl.args(["ballast", "plan", "--help"]).env("PATH", &folder).output()?;
+    ensure!(text(&output.stdout).contains("Usage: kubectl ballast plan"), "{}", text(&output.stdout));
+    Ok(())
+}
+
+/// What a lower limit would change in the plan of the cluster as it is.
+fn diff_tells_what_documents_would_change(stage: &Stage) -> Result<()> {
+    let file = stage.cluster.path("other.yaml");
+    let file = file.to_str().context("the path is no text")?;
+    // A pool that wants two machines more than there are.
+    std::fs::write(file, stage.policies("Enforce").replacen("max: 5", "min: 4\n  max: 5", 1))?;
+    let same = stage.says("admin", &["diff", "-f", file, "-o", "json"])?;
+    ensure!(same.code == 2, "{}{}", same.out, same.err);
+    ensure!(same.out.matches("CreateInstance").count() >= 2, "{}", same.out);
+    std::fs::write(file, stage.policies("Enforce"))?;
+    let same = stage.says("admin", &["diff", "-f", file])?;
+    ensure!(same.code == 0, "{}{}", same.out, same.err);
+    Ok(())
+}
+
+/// On a terminal, which `script` makes; and `q` ends it.
+fn top_shows_every_node(stage: &Stage) -> Result<()> {
+    let screen = stage.cluster.path("top.screen");
+    let command = format!(
+        "stty rows 40 cols 120; exec {} top --kubeconfig {}",
+        ballast()?.to_string_lossy(),
+        stage.cluster.kubeconfig("admin").display()
+    );
+    let mut top = Command::new("script")
+        .args(["-qefc", &command, "/dev/null"])
+        .env("TERM", "xterm")
+        .stdin(Stdio::piped())
+        .stdout(std::fs::File::create(&screen)?)
+        .spawn()
+        .context("cannot run script")?;
+    let nodes = stage.cluster.get(&["nodes", "-o", "name"])?;
+    let shown = stage.cluster.wait("every node on the terminal", |_| {
+        let drawn = String::from_utf8_lossy(&std::fs::read(&screen)?).into_owned();
+        Ok(nodes.lines().all(|node| drawn.contains(node.trim_start_matches("node/"))))
+    });
+    top.stdin.take().context("no terminal")?.write_all(b"q")?;
+    let top = std::cell::RefCell::new(top);
+    let ended = stage.cluster.wait("the end of top", |_| Ok(top.borrow_mut().try_wait()?.is_some()));
+    if ended.is_err() {
+        top.borrow_mut().kill()?;
+    }
+    shown.and(ended)
 }
 
 fn a_pause_holds_and_is_lifted(stage: &Stage) -> Result<()> {

@@ -1,9 +1,11 @@
 //! The life of a node: pods wait, it comes; it is idle, it goes.
 
-use anyhow::{Result, ensure};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, ballast};
 
 #[test]
 fn pods_that_wait_get_nodes_and_idle_nodes_go() -> Result<()> {
@@ -15,6 +17,50 @@ fn pods_that_wait_get_nodes_and_idle_nodes_go() -> Result<()> {
     stage.settles("web", 3, 2, &ballast)?;
     stage.deployment("web", 0, "2")?;
     stage.settles("web", 0, 0, &ballast)
+}
+
+/// A whole life of the process that leads is recorded: what it saw, decided, asked for and was answered; and the same comes out of
+/// it again. Its segments are bounded, and to begin another costs nobody anything.
+#[test]
+fn a_life_is_recorded_and_replays() -> Result<()> {
+    let stage = Stage::set()?;
+    stage.cluster.apply(&stage.policies("Enforce"))?;
+    let folder = stage.cluster.path("kept");
+    let folder = folder.to_str().context("the path is no text")?;
+    let kept = ["--record", folder, "--record-size", "1", "--record-least", "20s"];
+    let process = stage.ballast_with("one", &stage.cluster.kubeconfig("admin"), &kept)?;
+    stage.deployment("web", 3, "2")?;
+    stage.settles("web", 3, 2, &process)?;
+    stage.deployment("web", 0, "2")?;
+    stage.settles("web", 0, 0, &process)?;
+    // More than a segment holds.
+    stage.deployment("crowd", 400, "300")?;
+    let segments = || -> Result<usize> { Ok(std::fs::read_dir(folder)?.count()) };
+    stage
+        .cluster
+        .wait("another segment", |_| {
+            Ok(segments()? > 1 && process.log()?.matches("this process leads").count() > 1)
+        })
+        .with_context(|| process.last_lines())?;
+    stage.deployment("crowd", 0, "300")?;
+    stage.deployment("web", 1, "2")?;
+    stage.settles("web", 1, 1, &process)?;
+    process.signal("TERM")?;
+    stage.cluster.wait("the end", |_| Ok(process.ended().is_some()))?;
+    let replay = Command::new(ballast()?).args(["replay", folder]).output().context("cannot replay")?;
+    let text = String::from_utf8_lossy(&replay.stdout).into_owned();
+    ensure!(replay.status.success() && text.contains("all as they were"), "{text}");
+    ensure!(segments()? < 6, "{} segments: it begins anew over and over", segments()?);
+    let record = std::fs::read_to_string(std::path::Path::new(folder).join("ballast-00000001.jsonl"))?;
+    for part in [
+        "\"entry\":\"Requested\"",
+        "\"entry\":\"Settled\"",
+        "\"receipt\":\"joined\"",
+        "\"receipt\":\"stopped\"",
+    ] {
+        ensure!(record.contains(part), "no {part} in the record");
+    }
+    Ok(())
 }
 
 #[test]

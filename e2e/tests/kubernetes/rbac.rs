@@ -8,8 +8,9 @@ use ballast_live::kubernetes::access::{Rule, Scope, rules};
 use crate::approve::{approve, plan, proposed};
 use crate::asks;
 use crate::stage::Stage;
+use crate::status::{UNSERVED, apply_unserved};
 
-const ACCOUNT: &str = "system:serviceaccount:ballast:ballast";
+pub(crate) const ACCOUNT: &str = "system:serviceaccount:ballast:ballast";
 
 /// Runs as the service account with the roles of a mode, and its policy.
 pub(crate) fn run(stage: &Stage, mode: Mode) -> Result<Daemon> {
@@ -124,7 +125,12 @@ fn what_is_granted_is_what_is_asked_for() -> Result<()> {
     for name in ["ballast-ledger", "ballast-history"] {
         waits_for(&stage, name, |asked| asked.to.name == name, &ballast)?;
     }
-    for resource in ["clusterpolicies/status", "vmpools/status"] {
+    // Documents that this release does not act on are told so.
+    apply_unserved(&stage)?;
+    let unserved = UNSERVED.map(|(resource, _)| format!("{resource}/status"));
+    let served = ["clusterpolicies/status", "vmpools/status"].map(str::to_owned);
+    for resource in served.into_iter().chain(unserved) {
+        let resource = &*resource;
         waits_for(&stage, resource, |asked| asked.to.resource() == resource, &ballast)?;
     }
     sees(&stage, &ballast)?;

@@ -59,12 +59,18 @@ impl Stage {
 
     /// The same, with the cluster reached by another way.
     pub(crate) fn ballast_by(&self, name: &str, kubeconfig: &Path) -> Result<Daemon> {
+        self.ballast_with(name, kubeconfig, &[])
+    }
+
+    /// The same, with more arguments.
+    pub(crate) fn ballast_with(&self, name: &str, kubeconfig: &Path, args: &[&str]) -> Result<Daemon> {
         let mut command = Command::new(ballast()?);
         command
             .args(["run", "--namespace", "ballast", "--identity", name])
             .args(["--lease-duration", "8s", "--lease-retry", "1s", "--instances-every", "1s"])
             .arg("--kubeconfig")
             .arg(kubeconfig)
+            .args(args)
             .env("BALLAST_LOG", "debug,hyper=info,kube=info,tower=info,reqwest=info");
         Daemon::start(name, command, self.cluster.path("").as_path())
     }

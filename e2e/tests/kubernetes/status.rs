@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
+use ballast_core::policy::Mode;
 use ballast_core::publish::{DocumentStatus, PlanState};
+use ballast_e2e::cluster::Asked;
 use serde_json::{Value, json};
 
+use crate::rbac;
 use crate::stage::Stage;
 
 /// The cells of the only row that `kubectl get` prints, by the heads of their columns.
@@ -126,5 +129,69 @@ fn a_status_write_makes_no_plan_and_observe_writes_none() -> Result<()> {
     })?;
     let after = planned().context("the log")?;
     ensure!(after - before < TIMES / 2, "{} plans for {TIMES} writes", after - before);
+    Ok(())
+}
+
+/// Examples of every kind that this release does not act on.
+pub(crate) const UNSERVED: [(&str, &str); 4] = [
+    ("elasticjobpolicies", include_str!("../../../docs/reference/examples/elastic-job-policy.yaml")),
+    ("metricscalers", include_str!("../../../docs/reference/examples/metric-scaler.yaml")),
+    ("rayscalers", include_str!("../../../docs/reference/examples/ray-scaler.yaml")),
+    ("sparkpools", include_str!("../../../docs/reference/examples/spark-pool.yaml")),
+];
+
+pub(crate) fn apply_unserved(stage: &Stage) -> Result<()> {
+    for namespace in ["research", "data", "ray", "spark"] {
+        stage
+            .cluster
+            .apply(&format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}"))?;
+    }
+    UNSERVED.iter().try_for_each(|(_, document)| stage.cluster.apply(document))
+}
+
+#[test]
+fn documents_of_a_later_release_are_told_so_once_a_generation() -> Result<()> {
+    let stage = Stage::set()?;
+    apply_unserved(&stage)?;
+    let ballast = rbac::run(&stage, Mode::Recommend)?;
+    let of = |resource: &str| -> Result<Value> {
+        let list: Value = serde_json::from_str(&stage.cluster.get(&[resource, "-A", "-o", "json"])?)?;
+        Ok(list["items"][0].clone())
+    };
+    let is_told = |document: &Value, generation: i64| {
+        let ready = condition(&document["status"], "Ready");
+        ready["status"] == "False"
+            && ready["reason"] == "NotInThisRelease"
+            && ready["observedGeneration"] == generation
+            && document["status"]["observedGeneration"] == generation
+            && document["status"]["conditions"].as_array().is_some_and(|all| all.len() == 6)
+    };
+    for (resource, _) in UNSERVED {
+        let told = stage.cluster.wait(resource, |_| Ok(is_told(&of(resource)?, 1)));
+        told.with_context(|| format!("{}{}", of(resource).unwrap_or_default(), ballast.last_lines()))?;
+    }
+    // What it demands changes: that is another generation. What others write into its status is theirs.
+    let patch = |what: &[&str]| -> Result<()> {
+        let told = stage.cluster.kubectl(
+            &[&["patch", "metricscaler", "cache", "-n", "data", "--type=merge", "-p"], what].concat(),
+        )?;
+        ensure!(told.success, "{}", told.error);
+        Ok(())
+    };
+    patch(&["{\"spec\": {\"maxReplicas\": 77}}"])?;
+    stage.cluster.wait("the next generation", |_| Ok(is_told(&of("metricscalers")?, 2)))?;
+    patch(&["{\"status\": {\"conditions\": []}}", "--subresource=status"])?;
+    let late = UNSERVED[1].1.replacen("name: cache", "name: late", 1);
+    stage.cluster.apply(&late)?;
+    stage.cluster.wait("one that came later", |_| {
+        let late = stage.cluster.get(&["metricscaler", "late", "-n", "data", "-o", "json"])?;
+        Ok(is_told(&serde_json::from_str(&late)?, 1))
+    })?;
+    let writes = stage.cluster.asked_by(rbac::ACCOUNT)?;
+    let is_one = |asked: &&Asked| {
+        UNSERVED.iter().any(|(resource, _)| asked.to.resource() == format!("{resource}/status"))
+    };
+    let written = writes.iter().filter(is_one).count();
+    ensure!(written == 4 + 1 + 1, "{written} writes: {writes:#?}");
     Ok(())
 }

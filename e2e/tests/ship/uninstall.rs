@@ -3,10 +3,10 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use ballast_e2e::cloud::{self, Cloud};
 use ballast_e2e::cluster::{Cluster, Daemon, Kwok};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::admission::{add_nodes, is_there};
 use crate::clone;
@@ -39,16 +39,14 @@ fn it_leaves_the_cluster_as_it_was_found_also_from_the_middle_of_a_drain() -> Re
     drained_to_the_middle(&cluster, &cloud)
         .with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))?;
 
-    // What the page on installing says: hold it still, wait until it has put everything back, take it away.
-    pause(&cluster, json!({"up": true, "down": true, "reason": "uninstall"}))?;
-    cluster
-        .wait("no cordon to be left", |cluster| Ok(cordoned(cluster)?.is_empty()))
+    uninstall(&cluster, &helm, &image)
         .with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))?;
-    helm.on(&cluster, &["uninstall", "ballast", "--wait"])?;
+    let cordoned = cordoned(&cluster)?;
+    ensure!(cordoned.is_empty(), "{cordoned:?} are cordoned still");
     drop(ballast);
     // The kinds stay with what people wrote, until they are told to go.
-    let told = cluster.kubectl(&["get", "clusterpolicy", "cluster"])?;
-    ensure!(told.success, "{}", told.error);
+    let told = cluster.get(&["clusterpolicy", "cluster", "-o", "jsonpath={.spec.pause}"])?;
+    ensure!(told.contains("uninstall") && told.contains("until"), "{told}");
     let kinds = clone("deploy/crds");
     let told = cluster.kubectl(&["delete", "-f", &kinds.to_string_lossy()])?;
     ensure!(told.success, "{}", told.error);
@@ -60,6 +58,35 @@ fn it_leaves_the_cluster_as_it_was_found_also_from_the_middle_of_a_drain() -> Re
             Ok(left(&before, &dump(cluster)?).is_empty())
         })
         .with_context(|| format!("{:#?}", dump(&cluster).map(|after| left(&before, &after))))
+}
+
+/// `helm uninstall`, and nothing else. Its hook is a pod that nobody here runs: what it would do is done in its place, with the program
+/// of the image, its arguments and its account.
+fn uninstall(cluster: &Cluster, helm: &Helm, image: &Unpacked) -> Result<()> {
+    std::thread::scope(|scope| {
+        let uninstalls = scope.spawn(|| helm.on(cluster, &["uninstall", "ballast", "--wait"]));
+        hook(cluster, image)?;
+        uninstalls.join().map_err(|_| anyhow!("the thread of helm ended"))?.map(drop)
+    })
+}
+
+fn hook(cluster: &Cluster, image: &Unpacked) -> Result<()> {
+    let own = ["pods", "-n", "ballast", "-l", "app.kubernetes.io/name=ballast-uninstall"];
+    cluster.wait("the pod of the hook", |cluster| Ok(!names(cluster, &own, ".items[*]")?.is_empty()))?;
+    let pods: Value = serde_json::from_str(&cluster.get(&[&own[..], &["-o", "json"]].concat())?)?;
+    let (spec, name) = (&pods["items"][0]["spec"], &pods["items"][0]["metadata"]["name"]);
+    let account = spec["serviceAccountName"].as_str().unwrap_or_default();
+    let kubeconfig = log_in(cluster, image, account)?;
+    let args = spec["containers"][0]["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let args: Vec<&str> = args.chain(["--kubeconfig", &*kubeconfig]).collect();
+    let output = image.command(&args)?.output().context("cannot run the hook")?;
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    ensure!(output.status.success(), "{args:?}: {}{}", said(&output.stdout), said(&output.stderr));
+    let (name, ended) = (name.as_str().unwrap_or_default(), "{\"status\": {\"phase\": \"Succeeded\"}}");
+    let patch = ["patch", "pod", name, "-n", "ballast", "--subresource=status", "--type=merge", "-p", ended];
+    let told = cluster.kubectl(&patch)?;
+    ensure!(told.success, "{}", told.error);
+    Ok(())
 }
 
 /// The differences that are not machines; and machines are as they came.
@@ -104,21 +131,11 @@ fn pause(cluster: &Cluster, pause: serde_json::Value) -> Result<()> {
 
 /// The program of the image in `Enforce`, as the service account of the chart, with its image as its root.
 fn start(cluster: &Cluster, image: &Unpacked) -> Result<Daemon> {
-    let told = cluster.kubectl(&["create", "token", "ballast", "-n", "ballast", "--duration=1h"])?;
-    ensure!(told.success, "{}", told.error);
-    let admin = std::fs::read_to_string(cluster.kubeconfig("admin"))?;
-    let authority = cluster.path("certs/apiserver.crt");
-    let own =
-        admin.replace("admin-token", told.text.trim()).replace(&*authority.to_string_lossy(), "/ca.crt");
-    std::fs::write(image.path("kubeconfig"), own)?;
-    std::fs::copy(&authority, image.path("ca.crt")).context("no certificate of the API server")?;
-    let open =
-        Command::new("chmod").arg("644").args([image.path("kubeconfig"), image.path("ca.crt")]).status()?;
-    ensure!(open.success(), "chmod ended with {open}");
+    let kubeconfig = log_in(cluster, image, "ballast")?;
     let mut command = image.command(&[
         "run",
         "--kubeconfig",
-        "/kubeconfig",
+        &kubeconfig,
         "--namespace",
         "ballast",
         "--identity",
@@ -126,6 +143,22 @@ fn start(cluster: &Cluster, image: &Unpacked) -> Result<Daemon> {
     ])?;
     command.args(["--lease-duration", "8s", "--lease-retry", "1s", "--instances-every", "1s"]);
     Daemon::start("ballast", command, &cluster.path(""))
+}
+
+/// The kubeconfig of an account of the namespace, where the program of the image finds it.
+fn log_in(cluster: &Cluster, image: &Unpacked, account: &str) -> Result<String> {
+    let told = cluster.kubectl(&["create", "token", account, "-n", "ballast", "--duration=1h"])?;
+    ensure!(told.success, "{}", told.error);
+    let file = format!("{account}.kubeconfig");
+    let admin = std::fs::read_to_string(cluster.kubeconfig("admin"))?;
+    let authority = cluster.path("certs/apiserver.crt");
+    let own =
+        admin.replace("admin-token", told.text.trim()).replace(&*authority.to_string_lossy(), "/ca.crt");
+    std::fs::write(image.path(&file), own)?;
+    std::fs::copy(&authority, image.path("ca.crt")).context("no certificate of the API server")?;
+    let open = Command::new("chmod").arg("644").args([image.path(&file), image.path("ca.crt")]).status()?;
+    ensure!(open.success(), "chmod ended with {open}");
+    Ok(format!("/{file}"))
 }
 
 /// Pods that run on the machines of the pool alone.

@@ -11,6 +11,7 @@ mod plan;
 mod record;
 mod schedule;
 mod self_check;
+mod status;
 mod units;
 
 /// A door.
@@ -115,6 +116,28 @@ pub(crate) const TARGETS: &[Target] = &[
             "2026-11-15T06:00:00Z",
             "[",
             "{",
+        ],
+    },
+    Target {
+        name: "status",
+        run: status::run,
+        corpus: &["fuzz/corpus/status"],
+        tokens: &[
+            "\"plan\":",
+            "\"actions\":",
+            "\"target\":",
+            "\"precondition\":",
+            "\"validUntil\":",
+            "\"state\":",
+            "\"gang\":",
+            "\"to\":",
+            "Proposed",
+            "StopInstance",
+            "CreateInstance",
+            "plain-0",
+            "plain-1",
+            "{",
+            "[",
         ],
     },
     Target {

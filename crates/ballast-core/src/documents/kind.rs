@@ -56,6 +56,10 @@ impl DocumentKind {
         Self::Scenario,
     ];
 
+    /// Kinds that this release reads and does not act on.
+    pub const UNSERVED: [Self; 4] =
+        [Self::ElasticJobPolicy, Self::MetricScaler, Self::RayScaler, Self::SparkPool];
+
     /// Its name in documents.
     pub fn name(self) -> &'static str {
         match self {

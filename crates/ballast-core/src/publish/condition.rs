@@ -75,6 +75,8 @@ pub enum ConditionReason {
     },
     /// Not ready: `Enforce` without a node limit and a cost limit.
     LimitsNotSet,
+    /// Not ready: documents of its kind come with a later release.
+    NotInThisRelease,
     /// Not ready: whoever runs its machines does not answer as it should.
     ProviderUnusable {
         /// How it fails.
@@ -157,6 +159,7 @@ impl ConditionReason {
             | Self::Invalid { .. }
             | Self::NotSynced { .. }
             | Self::LimitsNotSet
+            | Self::NotInThisRelease
             | Self::ProviderUnusable { .. } => ConditionType::Ready,
             Self::Growing { .. }
             | Self::Shrinking { .. }
@@ -186,6 +189,7 @@ impl ConditionReason {
             Self::NotSynced { .. } => ConditionStatus::Unknown,
             Self::Invalid { .. }
             | Self::LimitsNotSet
+            | Self::NotInThisRelease
             | Self::ProviderUnusable { .. }
             | Self::AtRest
             | Self::OnlyRecommends { .. }
@@ -215,6 +219,7 @@ impl ConditionReason {
             Self::Invalid { .. } => "Invalid".into(),
             Self::NotSynced { .. } => "NotSynced".into(),
             Self::LimitsNotSet => "LimitsNotSet".into(),
+            Self::NotInThisRelease => "NotInThisRelease".into(),
             Self::ProviderUnusable { .. } => "ProviderUnusable".into(),
             Self::Growing { .. } => "Growing".into(),
             Self::Shrinking { .. } => "Shrinking".into(),
@@ -248,6 +253,9 @@ impl fmt::Display for ConditionReason {
             Self::ProviderUnusable { class: ErrorClass::Auth } => f.write_str(
                 "the provider of its machines refuses Ballast, or what `provider.bearer` names cannot be read (Auth)",
             ),
+            Self::NotInThisRelease => {
+                f.write_str("this release does not act on documents of this kind: nothing is done by it")
+            }
             Self::ProviderUnusable { class } => write!(f, "the provider of its machines fails ({class})"),
             Self::Growing { coming } => write!(f, "{} coming", plural(*coming, "node")),
             Self::Shrinking { leaving } => write!(f, "{} leaving", plural(*leaving, "node")),

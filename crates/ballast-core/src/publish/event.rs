@@ -302,6 +302,7 @@ impl EventReason {
             | ConditionReason::OnlyRecommends { .. }
             | ConditionReason::AtLimit(_)
             | ConditionReason::WithinLimits
+            | ConditionReason::NotInThisRelease
             | ConditionReason::Alone => None,
         }
     }

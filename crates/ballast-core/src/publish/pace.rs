@@ -9,6 +9,8 @@ use crate::units::{Span, Time};
 /// What an API server does not feel: two writes a second, and some more where many things change at once.
 const PER_WRITE: Span = Span::from_millis(500);
 const AT_ONCE: i64 = 20;
+/// Documents that nothing is decided by are written when nothing else is, and more slowly still.
+const PER_SPARE: Span = Span::from_secs(1);
 /// A document of which only numbers change is written no more often.
 const NUMBERS_EVERY: Span = Span::from_mins(1);
 /// What was refused is not tried again before.
@@ -31,6 +33,8 @@ pub struct Pace {
     rests_until: BTreeMap<DocumentRef, Rest>,
     /// The bucket is full again then.
     full_at: Time,
+    /// What can wait is written not before.
+    spare_at: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +82,21 @@ impl Pace {
         self.full_at = self.full_at.max(now) + PER_WRITE;
         self.rests_until.entry(document.clone()).or_default().numbers = now + NUMBERS_EVERY;
         Some(document)
+    }
+
+    /// Whether something may be written now that nobody waits for, and which is not among these documents.
+    pub fn spare(&mut self, now: Time) -> bool {
+        let is_free = self.spare_at() <= now;
+        if is_free {
+            self.full_at = now + PER_WRITE;
+            self.spare_at = now + PER_SPARE;
+        }
+        is_free
+    }
+
+    /// When the next of that kind may be.
+    pub fn spare_at(&self) -> Time {
+        self.spare_at.max(self.full_at)
     }
 
     /// The API refused to have a document written.
@@ -159,6 +178,20 @@ mod tests {
             times.extend(pace.next(now).map(|_| second));
         }
         assert_eq!(times, [0, 60, 90, 150]);
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_written_once_a_second_and_after_all_else() {
+        let (mut pace, start) = (Pace::default(), Time::from_secs(1_000_000));
+        let spared = |pace: &mut Pace, from: i64, to: i64| {
+            (from..to).filter(|tenth| pace.spare(start + Span::from_millis(tenth * 100))).count()
+        };
+        assert_eq!(spared(&mut pace, 0, 100), 10);
+        let now = start + Span::from_secs(10);
+        (0..30).for_each(|number| pace.want(&scaler(number), Urgency::Meaning, now));
+        let others = std::iter::from_fn(|| pace.next(now)).count();
+        assert_eq!((others, spared(&mut pace, 100, 190)), (20, 0), "what matters took its room");
+        assert!(spared(&mut pace, 190, 230) > 0);
     }
 
     #[test]

@@ -114,8 +114,18 @@ pub struct Fault {
 impl Said {
     /// What is said of a document of which nothing is known but what is wrong with it.
     pub fn passed_over(fault: &Fault) -> Self {
+        Self::idle(ConditionReason::Invalid { problem: fault.problem.clone(), holds: fault.holds })
+    }
+
+    /// What is said of a document of a kind that this release does not act on.
+    pub fn not_in_this_release() -> Self {
+        Self::idle(ConditionReason::NotInThisRelease)
+    }
+
+    /// What is said of a document by which nothing is done, and why it is not ready.
+    fn idle(why: ConditionReason) -> Self {
         let conditions = vec![
-            ConditionReason::Invalid { problem: fault.problem.clone(), holds: fault.holds },
+            why,
             ConditionReason::AtRest,
             ConditionReason::WithinLimits,
             ConditionReason::NotPaused,

@@ -169,6 +169,20 @@ pub const ACCESS: &[Access] = &[
         "say in each document what Ballast sees, does and would do",
     ),
     on_cluster(
+        "ballast.dev",
+        &["elasticjobpolicies", "metricscalers", "rayscalers", "sparkpools"],
+        &[Verb::List, Verb::Watch],
+        Mode::Recommend,
+        "which documents have to be told that this release does not act on them",
+    ),
+    on_cluster(
+        "ballast.dev",
+        &["elasticjobpolicies/status", "metricscalers/status", "rayscalers/status", "sparkpools/status"],
+        &[Verb::Patch],
+        Mode::Recommend,
+        "tell them so, once a generation",
+    ),
+    on_cluster(
         "events.k8s.io",
         &["events"],
         &[Verb::Create],

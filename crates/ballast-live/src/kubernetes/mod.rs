@@ -24,6 +24,7 @@ mod secrets;
 mod seen;
 mod sent;
 mod tally;
+mod unserved;
 mod watch;
 mod wire;
 

@@ -27,6 +27,7 @@ use super::asks::AskWriter;
 use super::crd::KINDS;
 use super::error::chain;
 use super::seen::{SeenDocument, SeenDocuments};
+use super::unserved::{Unserved, Untold};
 use super::{FIELD_MANAGER, Leadership, REQUEST_TIMEOUT};
 
 /// How often it is looked whether time alone changes something: a proposal is renewed, a refusal is told for a while.
@@ -34,6 +35,9 @@ const LOOK_EVERY: Span = Span::from_secs(10);
 
 /// How long it is waited where the lease does not outlast a request: it is renewed more often than that.
 const LEASE_SHORT: Span = Span::from_secs(2);
+
+/// How soon it is looked again whether something that nobody waits for may be written.
+const SPARE_LOOK: Span = Span::from_millis(500);
 
 /// What it means where less stands in the API than was written.
 const PRUNED: &str =
@@ -50,6 +54,8 @@ pub struct Publisher {
     leadership: watch::Receiver<Leadership>,
     pace: Pace,
     asks: AskWriter,
+    /// Documents that this release does not act on.
+    unserved: Unserved,
     /// Versions that are not the newest any more, or not there: the watch tells what is.
     outdated: BTreeMap<DocumentRef, u64>,
     /// What was last complained of, so that it is not told again with every try.
@@ -72,15 +78,26 @@ impl Publisher {
         documents: SeenDocuments,
         leadership: watch::Receiver<Leadership>,
     ) -> Self {
-        let (pace, asks, outdated) = (Pace::default(), AskWriter::new(client.clone()), BTreeMap::new());
-        Self { client, clock, documents, leadership, pace, asks, outdated, complaint: String::new() }
+        Self {
+            pace: Pace::default(),
+            asks: AskWriter::new(client.clone()),
+            unserved: Unserved::new(client.clone()),
+            outdated: BTreeMap::new(),
+            complaint: String::new(),
+            client,
+            clock,
+            documents,
+            leadership,
+        }
     }
 
     /// Writes what it is told until it is told to stop.
     pub async fn run(mut self, mut word: watch::Receiver<Word>, stop: CancellationToken) {
-        let mut seen = self.documents.subscribe();
+        let (mut seen, mut unserved) = (self.documents.subscribe(), self.unserved.subscribe());
         loop {
             let said = word.borrow_and_update().clone();
+            self.unserved.heed(said.is_some());
+            unserved.mark_unchanged();
             let drafts = self.drafts(said.as_deref(), &seen.borrow_and_update(), self.clock.now());
             if let Some(reference) = self.pace.next(self.clock.now()) {
                 if let Some(draft) = drafts.get(&reference).filter(|_| !stop.is_cancelled()) {
@@ -95,11 +112,20 @@ impl Publisher {
                 }
                 continue;
             }
+            let mut wake_at = self.pace.wake_at().min(self.clock.now() + LOOK_EVERY);
+            if let Some(untold) = self.unserved.next(self.clock.now()) {
+                if !stop.is_cancelled() && self.may_write() && self.pace.spare(self.clock.now()) {
+                    self.tell(&untold).await;
+                    continue;
+                }
+                wake_at = wake_at.min(self.pace.spare_at().max(self.clock.now() + SPARE_LOOK));
+            }
             tokio::select! {
                 () = stop.cancelled() => return,
                 Ok(()) = word.changed() => {}
                 Ok(()) = seen.changed() => {}
-                () = sleep_until(self.clock.instant(self.pace.wake_at().min(self.clock.now() + LOOK_EVERY))) => {}
+                Ok(()) = unserved.changed() => {}
+                () = sleep_until(self.clock.instant(wake_at)) => {}
             }
         }
     }
@@ -139,6 +165,27 @@ impl Publisher {
         self.leadership.borrow().outlasts(Instant::now(), REQUEST_TIMEOUT)
     }
 
+    /// Tells a document that this release does not act on it.
+    async fn tell(&mut self, untold: &Untold) {
+        let Untold { reference, uid, version, generation, status } = untold;
+        let said = Said::not_in_this_release();
+        let status = status.merge(&said, *generation, None, self.clock.now());
+        let draft = Draft { reference: reference.clone(), uid: uid.clone(), version: *version, status };
+        match timeout(REQUEST_TIMEOUT, self.apply(&draft)).await {
+            Ok(Ok(_)) => self.unserved.written(untold),
+            Ok(Err(kube::Error::Api(status))) if [404, 409].contains(&status.code) => {
+                self.unserved.drop(untold)
+            }
+            Ok(Err(error)) => self.untold(untold, chain(&error)),
+            Err(_) => self.untold(untold, "no answer in time".to_owned()),
+        }
+    }
+
+    fn untold(&mut self, untold: &Untold, why: String) {
+        self.unserved.refused(untold, self.clock.now());
+        self.warn(&untold.reference, why);
+    }
+
     async fn write(&mut self, draft: &Draft) {
         if !self.may_write() {
             return self.pace.postpone(&draft.reference, self.clock.now() + LEASE_SHORT);
@@ -164,12 +211,15 @@ impl Publisher {
 
     async fn apply(&self, draft: &Draft) -> Result<Value, kube::Error> {
         let Draft { reference, uid, version, status } = draft;
-        let object = json!({
+        let mut object = json!({
             "apiVersion": API_VERSION,
             "kind": reference.kind.name(),
             "metadata": {"name": reference.name, "uid": uid, "resourceVersion": version.to_string()},
             "status": status,
         });
+        if reference.kind.is_namespaced() {
+            object["metadata"]["namespace"] = json!(reference.namespace);
+        }
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let path = path(reference);
         let request =
@@ -179,6 +229,10 @@ impl Publisher {
 
     fn complain(&mut self, reference: &DocumentRef, why: String) {
         self.pace.refused(reference, self.clock.now());
+        self.warn(reference, why);
+    }
+
+    fn warn(&mut self, reference: &DocumentRef, why: String) {
         if self.complaint != why {
             tracing::warn!(document = %reference, error = %why, "the status is not as it should be: tried again in a minute");
             self.complaint = why;

@@ -1,6 +1,6 @@
 //! `ballast get`: the documents with what is so of each, in the columns of `kubectl get`.
 
-use ballast_core::documents::nearest;
+use ballast_core::documents::{DocumentKind, nearest};
 use ballast_core::engine::Engine;
 use ballast_core::policy::API_VERSION;
 use ballast_core::publish::{DocumentRef, DocumentStatus, PlanSaid, PlanState, Said};
@@ -153,6 +153,15 @@ fn kept(kind: &Kind, engine: &Engine) -> Vec<Value> {
 
 /// The same with what is so now of each object that decisions are made by.
 fn told(mut shelves: Vec<Shelf>, engine: &mut Engine, now: Time, is_kept: bool) -> Vec<Shelf> {
+    let merge = |object: &mut Value, said: &Said| {
+        let generation = object["metadata"]["generation"].as_i64().unwrap_or(0);
+        let stands = DocumentStatus::read(object["status"].take());
+        object["status"] = json!(stands.merge(said, generation, None, now));
+    };
+    let is_unserved =
+        |shelf: &&mut Shelf| DocumentKind::UNSERVED.iter().any(|own| own.name() == shelf.kind.kind);
+    let unserved = shelves.iter_mut().filter(is_unserved).flat_map(|shelf| &mut shelf.objects);
+    unserved.for_each(|object| merge(object, &Said::not_in_this_release()));
     for (DocumentRef { kind, namespace, name }, said) in engine.published(now).documents {
         let shelf = shelves.iter_mut().find(|shelf| shelf.kind.kind == kind.name());
         let mut objects = shelf.into_iter().flat_map(|shelf| &mut shelf.objects);
@@ -161,9 +170,7 @@ fn told(mut shelves: Vec<Shelf>, engine: &mut Engine, now: Time, is_kept: bool) 
             metadata["name"] == *name && metadata["namespace"].as_str().unwrap_or_default() == &*namespace
         };
         if let Some(object) = objects.find(is_it) {
-            let generation = object["metadata"]["generation"].as_i64().unwrap_or(0);
-            let stands = DocumentStatus::read(object["status"].take());
-            object["status"] = json!(stands.merge(&said, generation, None, now));
+            merge(object, &said);
             if is_kept && is_only_reckoned(&said) {
                 object["status"]["plan"]["state"] = json!("Planned");
             }

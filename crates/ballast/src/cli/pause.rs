@@ -35,6 +35,9 @@ pub(super) struct PauseArgs {
     /// How long; else until `ballast resume`
     #[arg(long = "for", value_name = "T")]
     lasts: Option<Span>,
+    /// It is no error where there is no such document, or not even its kind
+    #[arg(long)]
+    ignore_not_found: bool,
     /// Wait at most so long until nothing is under way any more
     #[arg(long, value_name = "T")]
     wait: Option<Span>,
@@ -91,39 +94,47 @@ pub(super) fn pause(args: &PauseArgs, screen: &mut Screen) -> Result {
         _ => "removal",
     };
     let until = until.map(|until| format!(", until {until}")).unwrap_or_default();
-    args.target.change(Some(&pause), screen, |document| {
+    let is_there = args.target.change(Some(&pause), args.ignore_not_found, screen, |document| {
         format!("paused {document}: {what}{until} ({})", args.reason)
     })?;
-    if let Some(longest) = args.wait.filter(|_| !args.target.dry_run) {
+    if let Some(longest) = args.wait.filter(|_| is_there && !args.target.dry_run) {
         args.target.cluster.talk(async |connection| settled(&connection, &args.namespace, longest).await)?;
     }
     Ok(Outcome::Done)
 }
 
 pub(super) fn resume(args: &ResumeArgs, screen: &mut Screen) -> Result {
-    args.target.change(None, screen, |document| format!("resumed {document}"))?;
+    args.target.change(None, false, screen, |document| format!("resumed {document}"))?;
     Ok(Outcome::Done)
 }
 
 impl TargetArgs {
+    /// Changes the pause of the document, and says so; whether there is such a document.
     fn change(
         &self,
         pause: Option<&Pause>,
+        ignore_not_found: bool,
         screen: &mut Screen,
         words: impl FnOnce(&Document) -> String,
-    ) -> Result<()> {
-        let done = self.cluster.talk(async |connection| {
+    ) -> Result<bool> {
+        let (is_there, done) = self.cluster.talk(async |connection| {
             let document = Document::named(&self.target, &connection.namespace).map_err(Failure::new)?;
             let refused = |error| refused(&document, error);
-            let read = document.read(&connection.client).await.map_err(refused)?;
+            let read = match document.read(&connection.client).await {
+                Err(error) if ignore_not_found && error.class == ErrorClass::NotFound => {
+                    return Ok((false, format!("there is nothing to pause: no {document}")));
+                }
+                read => read.map_err(refused)?,
+            };
             if pause.is_none() && read["spec"]["pause"].is_null() {
-                return Ok(format!("{document} is not paused"));
+                return Ok((true, format!("{document} is not paused")));
             }
             let change = document.set_pause(&connection.client, &read, pause, self.dry_run);
             change.await.map_err(refused)?;
-            Ok(words(&document) + if self.dry_run { " (dry run)" } else { "" })
+            Ok((true, words(&document) + if self.dry_run { " (dry run)" } else { "" }))
         })?;
-        Ok(screen.line(done)?)
+        screen.line(done)?;
+        Ok(is_there)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `ballast run`: against a real cluster, until it is told to stop.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ballast_core::units::Span;
@@ -10,7 +11,8 @@ use ballast_live::runner::Options;
 use super::Result;
 use super::sight::Cluster;
 use crate::present::{Failure, Screen};
-use crate::run::{self, Addresses, LogFormat};
+use crate::run::{self, Addresses, LogFormat, Record};
+use crate::segments::Folder;
 
 /// Watch a cluster, plan on every change, and act where the ClusterPolicy says `Enforce`.
 ///
@@ -46,6 +48,18 @@ pub(super) struct Args {
     /// How long requests that are out are waited for in the end
     #[arg(long, value_name = "T", default_value = "20s")]
     grace: Span,
+    /// Keep a record of everything that it sees, decides and does in this folder, for `ballast replay`
+    #[arg(long, value_name = "DIR", env = "BALLAST_RECORD")]
+    record: Option<PathBuf>,
+    /// MiB after which a segment of the record is full
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..))]
+    record_size: u64,
+    /// A segment lasts no shorter, full or not: to begin another, it gives the lease back and begins anew as after a restart
+    #[arg(long, value_name = "T", default_value = "10m")]
+    record_least: Span,
+    /// Segments of the record that are kept
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
+    record_keep: u64,
     /// How log lines are written
     #[arg(long, value_enum, default_value = "text")]
     log_format: LogFormat,
@@ -56,7 +70,8 @@ Examples:
   ballast run
   ballast run --context staging --listen 127.0.0.1:8080
   ballast run --metrics 0.0.0.0:9464
-  ballast run --namespace ballast --log-format json";
+  ballast run --namespace ballast --log-format json
+  ballast run --record records/";
 
 pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
     let (duration, retry) = (length(args.lease_duration), length(args.lease_retry));
@@ -78,7 +93,11 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result {
         only_watches: false,
     };
     let addresses = Addresses { page: args.listen.unwrap_or(free), metrics: args.metrics };
-    run::run(&args.cluster.place(), options, addresses, args.log_format, screen)
+    let record = args.record.clone().map(|path| Record {
+        folder: Folder { path, size: args.record_size, keep: args.record_keep },
+        least: length(args.record_least),
+    });
+    run::run(&args.cluster.place(), options, addresses, record, args.log_format, screen)
 }
 
 fn length(span: Span) -> Duration {

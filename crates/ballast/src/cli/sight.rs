@@ -1,7 +1,7 @@
 //! What a command looks at: a cluster as its user may see it, documents, or a record. All of them end in one engine that was
 //! told what there is and has planned once.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,6 +14,7 @@ use ballast_core::units::Time;
 
 use super::{Result, load};
 use crate::present::{Doing, Failure, Screen};
+use crate::segments::segments;
 
 /// Where to look.
 #[derive(clap::Args)]
@@ -208,22 +209,6 @@ fn record_in(path: &Path) -> Result<Option<PathBuf>> {
 
 fn is_record(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jsonl")
-}
-
-/// The number of a segment, by its name; a file of another name is somebody else's.
-pub(super) fn segment_number(path: &Path) -> Option<u32> {
-    let digits = path.file_name()?.to_str()?.strip_prefix("ballast-")?.strip_suffix(".jsonl")?;
-    if digits.len() == 8 { digits.parse().ok() } else { None }
-}
-
-/// The segments of a folder, in the order of their names.
-pub(super) fn segments(folder: &Path) -> Result<Vec<PathBuf>> {
-    let doing = || format!("cannot list {}", folder.display());
-    let entries: std::io::Result<Vec<_>> = fs::read_dir(folder).doing(doing)?.collect();
-    let paths = entries.doing(doing)?.into_iter().map(|entry| entry.path());
-    let mut segments: Vec<PathBuf> = paths.filter(|path| segment_number(path).is_some()).collect();
-    segments.sort();
-    Ok(segments)
 }
 
 /// The time of the newest observation.

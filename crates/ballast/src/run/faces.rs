@@ -11,6 +11,7 @@ use ballast_live::runner::Listener;
 use crate::console::Feed;
 
 use super::meter::Meter;
+use super::recording::Recording;
 
 /// The page shows at most two frames a second.
 const FRAME_EVERY: Duration = Duration::from_millis(500);
@@ -22,14 +23,15 @@ pub(super) struct Faces {
     /// What the last plan decided.
     decided: Vec<Decision>,
     meter: Meter,
+    recording: Option<Recording>,
 }
 
 /// What is done to what; plans repeat it until it is done.
 type Decision = (ActionKind, Target);
 
 impl Faces {
-    pub(super) fn new(feed: Feed, meter: Meter) -> Self {
-        Self { feed, shown_at: None, decided: Vec::new(), meter }
+    pub(super) fn new(feed: Feed, meter: Meter, recording: Option<Recording>) -> Self {
+        Self { feed, shown_at: None, decided: Vec::new(), meter, recording }
     }
 }
 
@@ -46,6 +48,9 @@ impl Listener for Faces {
             if let Body::Requested { request, decision, .. } = &entry.body {
                 tracing::debug!(?request, decision = decision.map(tracing::field::display), "asks");
             }
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.keep(engine, outcome, &entries);
         }
         self.meter.count(outcome, &entries);
         self.feed.record(&entries);

@@ -2,6 +2,7 @@
 
 mod faces;
 mod meter;
+mod recording;
 
 use std::net::SocketAddr;
 
@@ -23,6 +24,8 @@ use crate::serve::{self, Health, Metrics};
 
 use faces::Faces;
 use meter::Meter;
+pub use recording::Record;
+use recording::Recording;
 
 /// How log lines are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -51,13 +54,14 @@ pub fn run(
     place: &Place,
     options: Options,
     addresses: Addresses,
+    record: Option<Record>,
     format: LogFormat,
     screen: &mut Screen,
 ) -> Result {
     log_to_stderr(format);
     ballast_live::install_crypto();
     let runtime = Runtime::new().doing(|| "cannot start the runtime")?;
-    let outcome = runtime.block_on(go(place, options, addresses, screen));
+    let outcome = runtime.block_on(go(place, options, addresses, record, screen));
     // Readers of the page's events would hold it open.
     runtime.shutdown_background();
     outcome
@@ -67,7 +71,13 @@ async fn bind(address: SocketAddr) -> Result<TcpListener> {
     TcpListener::bind(address).await.doing(|| format!("cannot listen on {address}"))
 }
 
-async fn go(place: &Place, mut options: Options, addresses: Addresses, screen: &mut Screen) -> Result {
+async fn go(
+    place: &Place,
+    mut options: Options,
+    addresses: Addresses,
+    record: Option<Record>,
+    screen: &mut Screen,
+) -> Result {
     let connection: Connection = place.connect().await.map_err(not_connected)?;
     if options.namespace.is_empty() {
         options.namespace.clone_from(&connection.namespace);
@@ -86,7 +96,7 @@ async fn go(place: &Place, mut options: Options, addresses: Addresses, screen: &
     let tally = connection.tally.clone();
     let (health, metrics) = (Health::new(tally.clone()), Metrics::new());
     let served = serve::router(health.clone(), metrics.clone());
-    let faces = Faces::new(feed.clone(), Meter::new(metrics, health, tally));
+    let shown = feed.clone();
     let servers = match apart {
         None => vec![tokio::spawn(console::serve(page, feed, served))],
         Some(apart) => vec![
@@ -94,7 +104,19 @@ async fn go(place: &Place, mut options: Options, addresses: Addresses, screen: &
             tokio::spawn(async move { axum::serve(apart, served).await }),
         ],
     };
-    let ran = Runner::start(connection, options, faces).run(stop).await;
+    let mut over = stop.child_token();
+    let mut recording = record.as_ref().map(|record| Recording::begin(record, over.clone())).transpose()?;
+    let ran = loop {
+        let meter = Meter::new(metrics.clone(), health.clone(), tally.clone());
+        let faces = Faces::new(shown.clone(), meter, recording);
+        let ran = Runner::start(connection.clone(), options.clone(), faces).run(over).await;
+        if ran.is_err() || stop.is_cancelled() {
+            break ran.map_err(Failure::from);
+        }
+        tracing::info!("a new segment of the record: begins anew with what is stored");
+        over = stop.child_token();
+        recording = record.as_ref().map(|record| Recording::again(record, over.clone()));
+    };
     servers.iter().for_each(JoinHandle::abort);
     ran?;
     Ok(Outcome::Done)

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use ballast_core::record::{Difference, Replay, replay};
 
 use super::policy_file::PolicyFile;
-use super::sight::segments;
 use super::{Outcome, Result};
 use crate::present::format::{self, Format};
 use crate::present::replay::Answer;
 use crate::present::table::Table;
 use crate::present::{Doing, Failure, Hint, Screen};
+use crate::segments::segments;
 
 /// Replay a record: does the same come out, or what would another policy have decided?
 ///
