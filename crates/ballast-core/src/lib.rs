@@ -15,6 +15,7 @@ pub mod fixtures;
 pub mod foreign;
 pub mod grant;
 pub mod kube;
+pub mod made_pod;
 pub mod memory;
 pub mod observation;
 pub mod plan;

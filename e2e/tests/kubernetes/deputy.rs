@@ -3,7 +3,13 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use ballast_core::made_pod::{MadePod, Owner};
+use ballast_core::observation::ErrorClass;
+use ballast_core::policy::{ClusterPolicySpec, Tenant};
+use ballast_core::procedure::Reply;
 use ballast_e2e::cloud;
+use ballast_e2e::cluster::Cluster;
+use ballast_live::kubernetes::{Place, Pods, SeenPod};
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, ballast as program};
@@ -95,4 +101,86 @@ fn a_namespace_raises_within_its_quota_and_keeps_nodes_up_to_its_cap() -> Result
         .cluster
         .wait("the cap to be told", |_| Ok(told(&stage)? == one))
         .with_context(|| format!("{:?}", told(&stage)))
+}
+
+/// A pod for a document, with an account.
+fn a_pod(owner: &Owner, account: &str, context: Value) -> MadePod {
+    let spec = json!({
+        "serviceAccountName": account,
+        "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{"name": "c", "image": "none", "securityContext": context}],
+    });
+    MadePod { name: "worker-1".into(), owner: owner.clone(), labels: Default::default(), spec }
+}
+
+/// The class and the words of a refusal.
+fn refused(reply: &Reply) -> Result<(ErrorClass, &str)> {
+    let Reply::Failed(error) = reply else { anyhow::bail!("{reply:?} is no refusal") };
+    Ok((error.class, &*error.message))
+}
+
+#[test]
+fn a_pod_is_made_for_its_document_within_bounds_and_deleted_as_it_was_seen() -> Result<()> {
+    let cluster = Cluster::start()?;
+    cluster.apply(
+        "{apiVersion: v1, kind: Namespace, metadata: {name: team, labels: {pod-security.kubernetes.io/enforce: restricted}}}\n---\n\
+         {apiVersion: v1, kind: ServiceAccount, metadata: {name: worker, namespace: team}}\n---\n\
+         {apiVersion: v1, kind: ServiceAccount, metadata: {name: admin, namespace: team}}\n---\n\
+         {apiVersion: v1, kind: ConfigMap, metadata: {name: jhub, namespace: team}}",
+    )?;
+    cluster.wait("the account of the namespace", |cluster| {
+        Ok(cluster.kubectl(&["get", "serviceaccount", "default", "-n", "team"])?.success)
+    })?;
+    ballast_live::install_crypto();
+    let runtime = tokio::runtime::Runtime::new()?;
+    let place = Place { kubeconfig: Some(cluster.kubeconfig("admin")), context: None };
+    let pods = Pods::new(runtime.block_on(place.connect())?.client);
+    // Any object of the namespace can own a pod; the documents to come are such.
+    let uid = cluster.get(&["configmap", "jhub", "-n", "team", "-o", "jsonpath={.metadata.uid}"])?;
+    let owner = Owner {
+        api_version: "v1".into(),
+        kind: "ConfigMap".into(),
+        namespace: "team".into(),
+        name: "jhub".into(),
+        uid: uid.as_str().into(),
+    };
+    let tenant = Tenant { service_accounts: vec!["worker".into()], ..Tenant::default() };
+    let policy = ClusterPolicySpec { tenants: vec![tenant], ..ClusterPolicySpec::default() };
+    let tight = json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}});
+    let make = |pod: &MadePod| runtime.block_on(pods.make(pod, &policy));
+
+    let bare = make(&a_pod(&owner, "worker", json!({"privileged": true})));
+    let (class, words) = refused(&bare)?;
+    ensure!(class == ErrorClass::Invalid && words.contains("`c` is privileged"), "{words}");
+    let other = make(&a_pod(&owner, "admin", tight.clone()));
+    ensure!(refused(&other)?.1.contains("does not list the account `admin`"), "{other:?}");
+    ensure!(cluster.get(&["pods", "-n", "team", "-o", "name"])?.is_empty(), "a pod was made");
+
+    let good = a_pod(&owner, "worker", tight);
+    ensure!(make(&good) == Reply::Done, "it is not made");
+    let field =
+        |path: &str| cluster.get(&["pod", "worker-1", "-n", "team", "-o", &format!("jsonpath={{{path}}}")]);
+    ensure!(
+        field(".metadata.ownerReferences[0].uid")? == uid && field(".spec.serviceAccountName")? == "worker"
+    );
+    ensure!(refused(&make(&good))?.0 == ErrorClass::Conflict, "a second of the same name");
+
+    let seen = SeenPod {
+        namespace: "team".into(),
+        name: "worker-1".into(),
+        uid: field(".metadata.uid")?.as_str().into(),
+        resource_version: field(".metadata.resourceVersion")?.as_str().into(),
+    };
+    let delete = |pod: &SeenPod| runtime.block_on(pods.delete(pod));
+    let another = SeenPod { uid: "another".into(), ..seen.clone() };
+    ensure!(refused(&delete(&another))?.0 == ErrorClass::Conflict, "another of the same name");
+    ensure!(cluster.kubectl(&["label", "pod", "worker-1", "-n", "team", "busy=yes"])?.success);
+    ensure!(refused(&delete(&seen))?.0 == ErrorClass::Conflict, "it has changed since");
+    // The scheduler writes into it as well: what was seen may have passed before it is told.
+    cluster.wait("the pod to be deleted", |_| {
+        let version = field(".metadata.resourceVersion")?;
+        Ok(delete(&SeenPod { resource_version: version.as_str().into(), ..seen.clone() }) == Reply::Done)
+    })?;
+    ensure!(!cluster.kubectl(&["get", "pod", "worker-1", "-n", "team"])?.success, "it is still there");
+    Ok(())
 }

@@ -31,7 +31,7 @@ pub use spark_pool::{
     Fence, MasterKind, PodPlacement, PodResources, Shuffle, SparkAccess, SparkMaster, SparkPoolSpec,
     SparkWindow, SparkWorkers,
 };
-pub use tenant::Tenant;
+pub use tenant::{PodSecurity, Tenant};
 pub use vm_pool::{
     BarePods, Headroom, LocalStorage, Members, NodeTemplate, Price, Provider, ScaleDown, ScheduleWindow,
     StopMode, Strategy, Times, VmPoolSpec,

@@ -24,6 +24,24 @@ pub struct Tenant {
     /// longest first. On others its pods are moved like any others. Absent: on all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protected_nodes: Option<u32>,
+    /// Accounts, besides `default`, that pods may run as which Ballast makes for documents of the namespace.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub service_accounts: Vec<Name>,
+    /// The Pod Security Standard that such pods keep at the least. Default `Restricted`.
+    pub pod_security: PodSecurity,
+}
+
+/// A Pod Security Standard of Kubernetes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum PodSecurity {
+    /// What is hardened.
+    #[default]
+    Restricted,
+    /// What gains no known privilege.
+    Baseline,
+    /// Anything.
+    Privileged,
 }
 
 impl ClusterPolicySpec {

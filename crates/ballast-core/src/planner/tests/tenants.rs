@@ -51,7 +51,7 @@ fn machines_are_started_within_the_quota_of_a_namespace() {
     assert_eq!((made(&plan, "cpu"), beyond(&plan)), (3, Vec::new()));
     // Who is named before has what is given there.
     let other =
-        Tenant { namespaces: vec!["other".into()], quota: amounts(&[("pods", "1")]), protected_nodes: None };
+        Tenant { namespaces: vec!["other".into()], quota: amounts(&[("pods", "1")]), ..Tenant::default() };
     cluster.policy.tenants.insert(0, other);
     let plan = checked(&mut cluster);
     assert_eq!((made(&plan, "cpu"), beyond(&plan)), (2, excess("web-2", 1, "pods")));
