@@ -416,7 +416,7 @@ mod tests {
         ];
         for (at, value, refusal, level) in cases {
             let seen = |level| refused(&at, value.clone(), level);
-            assert_eq!(seen(Restricted), [refusal.clone()], "{at}");
+            assert_eq!(seen(Restricted), std::slice::from_ref(&refusal), "{at}");
             let at_baseline = if level == Baseline { vec![refusal.clone()] } else { Vec::new() };
             assert_eq!(seen(Baseline), at_baseline, "{at}");
             assert_eq!(seen(Privileged), [], "{at}");
