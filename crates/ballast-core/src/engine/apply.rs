@@ -24,6 +24,9 @@ const IN_FLIGHT_MAX: usize = 500;
 /// Bytes of the ledger: it is stored in one object, and no object of ours is above 64 KiB.
 const LEDGER_BYTES_MAX: usize = 60 * 1024;
 
+/// About how much an approval adds to it.
+const APPROVAL_BYTES: usize = 200;
+
 impl Executor {
     /// Begins the actions of a plan. Returns how many have to wait because so much is under way already.
     pub(super) fn apply(&mut self, now: Time, plan: &Plan, snapshot: &Snapshot, warrant: Warrant) -> u32 {
@@ -60,9 +63,10 @@ impl Executor {
         waiting
     }
 
-    /// Whether so much more can be under way at once.
+    /// Whether so much more, and that it was approved, can be under way at once.
     pub(super) fn has_room_for(&self, actions: &[Action]) -> bool {
-        let bytes = bytes_of(&self.memory.ledger) + actions.iter().map(bytes_of_action).sum::<usize>();
+        let more = actions.iter().map(bytes_of_action).sum::<usize>() + APPROVAL_BYTES;
+        let bytes = bytes_of(&self.memory.ledger) + more;
         bytes <= LEDGER_BYTES_MAX && self.running.len() + actions.len() <= IN_FLIGHT_MAX
     }
 

@@ -8,7 +8,7 @@ use crate::check::check;
 use crate::kube::Name;
 use crate::memory::{Approval, ApprovalState, Ledger};
 use crate::observation::{InstanceState, Source};
-use crate::plan::{Action, ActionKind, Plan, PlanId, Report, Severity, Shared, SourceTrouble};
+use crate::plan::{Action, ActionKind, DecisionId, Plan, PlanId, Report, Severity, Shared, SourceTrouble};
 use crate::policy::{ClusterPolicySpec, Direction, Mode};
 use crate::publish::{NEEDED, PlanState, PublishedPlan};
 use crate::record::Body;
@@ -192,6 +192,14 @@ impl Engine {
         };
         self.executor.note_approval(now, approval);
         self.executor.apply(now, &plan, &snapshot, Warrant::Approval);
+        // Whatever was left out all the same is not counted as done.
+        let ledger = &mut self.executor.memory.ledger;
+        for action in plan.actions.iter().filter(|action| action.kind != ActionKind::UncordonNode) {
+            let decision = DecisionId { plan: plan.id, action: action.id };
+            if ledger.decision_of(&action.target.name) != Some(decision) {
+                ledger.note_failed(decision);
+            }
+        }
         Ok(())
     }
 

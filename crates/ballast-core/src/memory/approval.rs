@@ -9,8 +9,9 @@ use super::Ledger;
 use crate::plan::{ActionId, DecisionId, PlanId};
 use crate::units::Time;
 
-/// Approvals that are kept when nothing of them is under way any more.
-const KEPT: usize = 5;
+/// Approvals that are kept when nothing of them is under way any more: whoever waits for theirs, ten minutes at most, finds it though
+/// others approve meanwhile, and all of them are a small part of the ledger and of the status.
+const KEPT: usize = 20;
 
 /// A plan that a person approved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,15 +121,17 @@ mod tests {
             message: String::new(),
         };
         ledger.note_approval(approval(0, ApprovalState::UnderWay));
-        for at in 1..9 {
+        let many = KEPT as i64;
+        for at in 1..=many + 3 {
             ledger.note_approval(approval(at, ApprovalState::Refused));
         }
         let kept = |ledger: &Ledger| {
             ledger.approvals.iter().map(|own| own.made_at.as_millis() / 1000).collect::<Vec<_>>()
         };
-        assert_eq!(kept(&ledger), [0, 4, 5, 6, 7, 8]);
+        let last: Vec<i64> = (4..=many + 3).collect();
+        assert_eq!(kept(&ledger), [&[0], &last[..]].concat());
         // Nothing in the ledger is of it: it is over, and the oldest.
         assert!(ledger.end_approvals() && !ledger.end_approvals());
-        assert_eq!(kept(&ledger), [4, 5, 6, 7, 8]);
+        assert_eq!(kept(&ledger), last);
     }
 }
