@@ -9,7 +9,7 @@ use crate::observation::{ObjectKind, Source};
 use crate::plan::{Action, ActionKind, Plan, PromiseNote, Subject};
 use crate::policy::{BarePods, Direction, LocalStorage, RemovalBudget, StopMode};
 use crate::resources::Resources;
-use crate::snapshot::{BaseState, NodeEntry, PodEntry, Snapshot};
+use crate::snapshot::{BaseState, Class, NodeEntry, PodEntry, Snapshot};
 use crate::units::{Share, Time};
 
 pub(super) fn check(
@@ -24,9 +24,10 @@ pub(super) fn check(
         return;
     }
     known(snapshot, plan, &going, notes);
+    let capped = Capped::new(snapshot, memory, &going);
     for action in &going {
         match snapshot.node_named(&action.target.name) {
-            Some(node) => untouched(snapshot, action, node, &going, plan.now, notes),
+            Some(node) => untouched(snapshot, action, node, &capped, plan.now, notes),
             None => notes.push(fatal(2, subject(action), format!("{} is not there", action.target.name))),
         }
     }
@@ -59,7 +60,7 @@ fn untouched(
     snapshot: &Snapshot,
     action: &Action,
     node: &NodeEntry,
-    going: &[&Action],
+    capped: &Capped<'_>,
     now: Time,
     notes: &mut Vec<PromiseNote>,
 ) {
@@ -101,19 +102,20 @@ fn untouched(
             continue;
         }
         let rules = &pool.spec.scale_down;
-        let is_annotated = traits.do_not_disrupt || traits.safe_to_evict == Some(false);
-        let is_capped = is_annotated && keeps_enough(snapshot, &pod.namespace, going);
-        let protected = (is_annotated && !is_capped)
+        let is_capped = capped.namespaces.contains(&pod.namespace);
+        let protected = (is_annotated(class) && !is_capped)
             || (traits.safe_to_evict != Some(true)
-                && (traits.on_completion
-                    || (traits.system && !snapshot.budgets.values().any(|b| class.key.is_covered_by(b)))
+                && ((traits.system && !snapshot.budgets.values().any(|b| class.key.is_covered_by(b)))
                     || (traits.bare && rules.bare_pods == BarePods::Block)
                     || (traits.local_storage && rules.local_storage == LocalStorage::Block)));
         if protected || !allowed.contains(&pod.uid) {
             let message = format!("pod {}/{} on {} may not go", pod.namespace, pod.name, node.name);
             notes.push(fatal(1, subject(action), message));
         }
-        if class.gang.is_some() && traits.safe_to_evict != Some(true) {
+        if class.gang.is_some()
+            && traits.safe_to_evict != Some(true)
+            && !(is_capped && capped.is_alone(class))
+        {
             notes.push(fatal(
                 10,
                 subject(action),
@@ -123,23 +125,72 @@ fn untouched(
     }
 }
 
-/// Whether a namespace keeps, by annotations of its pods, as many nodes as it may at the most, also without those that go.
-fn keeps_enough(snapshot: &Snapshot, namespace: &Name, going: &[&Action]) -> bool {
-    let Some(cap) = snapshot.policy.tenant(namespace).and_then(|tenant| tenant.protected_nodes) else {
-        return false;
-    };
-    let is_kept = |node: &&NodeEntry| {
-        let stays = node.pool.is_some() && going.iter().all(|action| action.target.name != node.name);
-        stays
-            && node.pods.iter().map(|&pod| snapshot.pod(pod)).any(|pod| {
-                let traits = &snapshot.class(pod.class).traits;
-                let is_guest = !traits.daemon && !traits.mirror && !pod.leaving;
-                pod.namespace == *namespace
-                    && is_guest
-                    && (traits.do_not_disrupt || traits.safe_to_evict == Some(false))
-            })
-    };
-    snapshot.nodes().filter(is_kept).count() >= cap as usize
+/// What is not heeded of pods, by the caps of their namespaces.
+#[derive(Default)]
+struct Capped<'a> {
+    /// Namespaces that keep, by annotations of their pods, as many nodes as they may at the most, also without those that go or are
+    /// on their way out.
+    namespaces: BTreeSet<&'a Name>,
+    /// Gangs that have one pod and no other.
+    lone: BTreeSet<(&'a Name, &'a Name)>,
+}
+
+impl<'a> Capped<'a> {
+    fn new(snapshot: &'a Snapshot, memory: &Memory, going: &[&Action]) -> Self {
+        if snapshot.policy.tenants.iter().all(|tenant| tenant.protected_nodes.is_none()) {
+            return Self::default();
+        }
+        let mut gangs: BTreeMap<(&Name, &Name), u32> = BTreeMap::new();
+        for &slot in &snapshot.in_gangs {
+            let gang = snapshot.class(slot).gang.as_ref();
+            gang.iter().for_each(|gang| {
+                *gangs.entry(gang.identity()).or_default() += snapshot.class_keys.users(slot)
+            });
+        }
+        gangs.retain(|_, members| *members == 1);
+        let mut capped = Self { namespaces: BTreeSet::new(), lone: gangs.into_keys().collect() };
+        let mut kept: BTreeMap<&Name, usize> = BTreeMap::new();
+        for node in snapshot.nodes() {
+            let stays = stays(snapshot, memory, going, node);
+            for namespace in capped.keepers(snapshot, node) {
+                *kept.entry(namespace).or_default() += usize::from(stays);
+            }
+        }
+        let cap =
+            |namespace: &Name| snapshot.policy.tenant(namespace).and_then(|tenant| tenant.protected_nodes);
+        kept.retain(|namespace, nodes| cap(namespace).is_some_and(|cap| *nodes >= cap as usize));
+        capped.namespaces = kept.into_keys().collect();
+        capped
+    }
+
+    /// Namespaces of the pods that keep a node by annotations.
+    fn keepers<'b>(&self, snapshot: &'b Snapshot, node: &NodeEntry) -> BTreeSet<&'b Name> {
+        let keeps = |pod: &&PodEntry| {
+            let class = snapshot.class(pod.class);
+            let is_guest = !class.traits.daemon && !class.traits.mirror && !pod.leaving;
+            is_guest && (is_annotated(class) || self.is_alone(class))
+        };
+        node.pods.iter().map(|&pod| snapshot.pod(pod)).filter(keeps).map(|pod| &pod.namespace).collect()
+    }
+
+    /// Whether a class is kept by a gang that has one pod and no other.
+    fn is_alone(&self, class: &Class) -> bool {
+        let gang = class.gang.as_ref().filter(|_| class.traits.safe_to_evict.is_none());
+        gang.is_some_and(|gang| self.lone.contains(&gang.identity()))
+    }
+}
+
+/// Whether a node is ours, neither goes by this plan nor is on its way out.
+fn stays(snapshot: &Snapshot, memory: &Memory, going: &[&Action], node: &NodeEntry) -> bool {
+    let names = [&node.name, snapshot.machine_of(node)];
+    let is_leaving = matches!(node.state, BaseState::CordonedByUs | BaseState::Stopping)
+        || names.iter().any(|name| memory.ledger.removals.contains_key(*name));
+    node.pool.is_some() && !is_leaving && going.iter().all(|action| action.target.name != node.name)
+}
+
+/// Whether its pods are annotated so that nobody removes their node.
+fn is_annotated(class: &Class) -> bool {
+    class.traits.do_not_disrupt || class.traits.safe_to_evict == Some(false) || class.traits.on_completion
 }
 
 /// Somebody annotated the node so that nobody removes it.

@@ -10,7 +10,7 @@ use crate::plan::{Action, ActionKind, DecisionId, Plan, PlanId};
 use crate::policy::{Direction, Mode, StopMode, VmPoolSpec};
 use crate::procedure::{Receipt, VmStart, VmStop};
 use crate::publish::LastAction;
-use crate::scalers::nodes::must_stay;
+use crate::scalers::nodes::{Unheeded, must_stay};
 use crate::snapshot::{BaseState, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Span, Time};
 
@@ -176,6 +176,7 @@ impl Executor {
     /// Takes back what a document, an annotation or the loss of other machines forbids by now.
     pub(super) fn heed(&mut self, now: Time, snapshot: &Snapshot) {
         let ledger = &self.memory.ledger;
+        let unheeded = Unheeded::new(snapshot, ledger);
         let least = |name: &Name| match ledger.is_approved(name) {
             true => Warrant::Approval.least(),
             false => Warrant::Policy.least(),
@@ -191,8 +192,9 @@ impl Executor {
             Machine::Stop(stop) => {
                 let removal = ledger.removals.get(*name).filter(|_| !stop.is_beyond_recall());
                 let is_unsure = !stop.has_begun() && is_blind(snapshot, now);
-                removal
-                    .is_some_and(|removal| is_unsure || no_removal(name, removal, snapshot, least(name), now))
+                removal.is_some_and(|removal| {
+                    is_unsure || no_removal(name, removal, snapshot, &unheeded, least(name), now)
+                })
             }
             Machine::Uncordon(_) => false,
         };
@@ -255,12 +257,19 @@ fn is_paused(snapshot: &Snapshot, pool: &PoolEntry, direction: Direction, now: T
 }
 
 /// Whether a removal may not go on any more: it is held against what forbids one to begin.
-fn no_removal(name: &Name, removal: &Removal, snapshot: &Snapshot, least: Mode, now: Time) -> bool {
+fn no_removal(
+    name: &Name,
+    removal: &Removal,
+    snapshot: &Snapshot,
+    unheeded: &Unheeded<'_>,
+    least: Mode,
+    now: Time,
+) -> bool {
     let Some(pool) = snapshot.pool_named(&removal.pool) else { return knows_pools(snapshot) };
     let node = snapshot.node_named(name).filter(|node| !removal.release && node.uid() == removal.uid);
     is_paused(snapshot, pool, Direction::Down, now)
         || pool.spec.lowers(least)
-        || node.is_some_and(|node| must_stay(snapshot, node, pool, &removal.displaces, now))
+        || node.is_some_and(|node| must_stay(snapshot, node, pool, &removal.displaces, unheeded, now))
 }
 
 /// Whether what removals are decided by is not known. What was decided just before waits for its ledger to be stored, and has

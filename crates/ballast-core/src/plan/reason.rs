@@ -276,7 +276,7 @@ pub enum HoldReason {
         namespace: Name,
         /// Nodes with such pods.
         nodes: u32,
-        /// Nodes on which they are heeded, those that are there longest.
+        /// Nodes on which they are heeded, those whose annotated pods are there longest.
         cap: u32,
     },
     /// The count of steps for one plan was used up; the rest follows next time.

@@ -70,7 +70,7 @@ impl Words for HoldReason {
             }
             Self::GrowthBudget => "as many nodes are starting as the growth budget allows; the next follow as these become ready".to_owned(),
             Self::ProtectionCap { namespace, nodes, cap } => format!(
-                "pods of {namespace} are annotated to keep {}; `tenants` lets them keep {cap}, those that are there longest",
+                "pods of {namespace} are annotated to keep {}; `tenants` lets them keep {cap}, those whose pods are there longest",
                 plural(*nodes, "node")
             ),
             Self::CoolDown => "a node was added a short while ago; nothing is removed until the cool-down has passed".to_owned(),

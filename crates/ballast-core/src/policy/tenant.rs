@@ -20,8 +20,8 @@ pub struct Tenant {
     /// goes beyond. What is not named is not bound.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub quota: BTreeMap<Name, Quantity>,
-    /// On how many nodes the annotations of its pods (`do-not-disrupt`, `safe-to-evict: "false"`) are heeded, those that are there
-    /// longest first. On others its pods are moved like any others. Absent: on all.
+    /// On how many nodes the annotations of its pods (`do-not-disrupt`, `safe-to-evict` of `"false"` or `"on-completion"`) are heeded,
+    /// those first whose annotated pods are there longest. On others its pods are moved like any others. Absent: on all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protected_nodes: Option<u32>,
     /// Accounts, besides `default`, that pods may run as which Ballast makes for documents of the namespace.

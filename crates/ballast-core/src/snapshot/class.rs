@@ -153,6 +153,20 @@ pub struct Traits {
     pub deletion_cost: i32,
 }
 
+impl Class {
+    /// Whether its pods say of themselves that their node is to stay: by an annotation, or by a gang that they name.
+    pub(crate) fn asks_to_stay(&self) -> bool {
+        self.traits.is_annotated() || self.gang.is_some()
+    }
+}
+
+impl Traits {
+    /// Whether an annotation keeps the node.
+    pub(crate) fn is_annotated(&self) -> bool {
+        self.do_not_disrupt || self.safe_to_evict == Some(false) || self.on_completion
+    }
+}
+
 /// The annotations that decisions read; all others are left out of the class.
 const READ_ANNOTATIONS: [&str; 13] = [
     "alibabacloud.com/gpu-milli",

@@ -98,6 +98,8 @@ pub struct Snapshot {
     pub(crate) constraints: Interner<Constraint>,
     /// Nodes that little would have to leave, by slot.
     pub(crate) lightly_used: BTreeSet<u32>,
+    /// Nodes with pods that ask to stay, by slot.
+    pub(crate) asked_to_stay: BTreeSet<u32>,
     /// Nodes of pools that are not ready or are cordoned, by slot.
     pub(crate) unsettled: BTreeSet<u32>,
     /// Nodes whose machine is gone, by slot.

@@ -214,6 +214,9 @@ impl Snapshot {
             self.recount_gpus(slot);
         }
         self.weigh(slot);
+        let stays =
+            self.nodes[slot as usize].pods.iter().any(|&pod| self.class(self.pod(pod).class).asks_to_stay());
+        keep(&mut self.asked_to_stay, slot, stays);
     }
 
     /// What a node offers, worked out from its object.

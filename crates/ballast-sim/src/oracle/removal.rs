@@ -9,7 +9,7 @@ use ballast_core::units::{Share, Span, Time};
 use super::Oracle;
 use crate::scenario::{FaultKind, Owner, View};
 use crate::watch::Watch;
-use crate::world::{Class, Life, Machine, NONE, Power, Ready, World};
+use crate::world::{Class, Job, Life, Machine, NONE, Power, Ready, World};
 
 /// How old a live read may be when a machine is stopped: five seconds by promise, and a request's way.
 const READ_WITHIN: Span = Span::from_secs(7);
@@ -224,8 +224,10 @@ impl Oracle {
         {
             let class = &world.classes[pod.class as usize];
             let node = world.machines[pod.machine as usize].node.as_ref();
-            let stays = node.is_some_and(|node| !node.cordoned);
-            if class.namespace == *namespace && is_annotated(class) && stays {
+            // What a person cordoned keeps its pods.
+            let stays = node.is_some_and(|node| !node.cordoned || node.mark.is_empty());
+            let is_kept = is_annotated(class) || is_alone(&world.jobs[pod.job]);
+            if class.namespace == *namespace && is_kept && stays {
                 kept.insert(pod.machine);
             }
         }
@@ -236,14 +238,15 @@ impl Oracle {
     fn protected(&self, world: &World, pod: u32, class: &Class, pool: u32) -> Option<&'static str> {
         let said = |key: &str| class.annotations.get(key).map(|value| &**value);
         let safe = said("cluster-autoscaler.kubernetes.io/safe-to-evict");
-        if is_annotated(class) && !self.keeps_enough(world, &class.namespace) {
+        let is_capped = self.keeps_enough(world, &class.namespace);
+        if is_annotated(class) && !is_capped {
             return Some("it is annotated to be kept");
         }
         if pool == NONE {
             return Some("its node is not managed");
         }
         let job = &world.jobs[world.pods[pod].job];
-        if job.gang && job.working_since.is_some() {
+        if job.gang && job.working_since.is_some() && !(is_capped && is_alone(job)) {
             return Some("its gang is at work");
         }
         let rules = &self.pools[pool as usize].spec.scale_down;
@@ -251,7 +254,6 @@ impl Oracle {
         let is_local = volumes.iter().any(|volume| volume.empty_dir.is_some() || volume.host_path.is_some());
         match safe {
             Some("true") => None,
-            Some("on-completion") => Some("it shall run to its end"),
             _ if class.owner == Owner::None && rules.bare_pods == BarePods::Block => {
                 Some("nobody would make it anew")
             }
@@ -269,7 +271,12 @@ fn is_annotated(class: &Class) -> bool {
     let keeps = |key: &str| said(key).is_some_and(|value| value != "false");
     keeps("karpenter.sh/do-not-disrupt")
         || keeps("ballast.dev/do-not-disrupt")
-        || said("cluster-autoscaler.kubernetes.io/safe-to-evict") == Some("false")
+        || matches!(said("cluster-autoscaler.kubernetes.io/safe-to-evict"), Some("false" | "on-completion"))
+}
+
+/// Whether a job is a gang of which one pod is all there is.
+fn is_alone(job: &Job) -> bool {
+    job.gang && job.pods.len() == 1
 }
 
 /// How many may go within a window of a budget, of so many.

@@ -44,7 +44,7 @@ use self::budget::BudgetState;
 use self::changes::Changes;
 use self::faults::Faults;
 use self::lifecycle::NewJob;
-use self::pod::Job;
+pub(crate) use self::pod::Job;
 use self::queue::Queue;
 use self::requests::LedgerStore;
 use self::schedule::Scheduler;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fixtures::amounts;
+use crate::kube::Pod;
 use crate::plan::{PromiseNote, Subject};
 use crate::policy::Tenant;
 use crate::scalers::nodes::kept as protected;
@@ -117,9 +118,8 @@ fn guarded(cap: Option<u32>) -> Cluster {
 fn annotations_keep_as_many_nodes_as_their_namespace_may_keep() {
     assert_eq!(checked(&mut guarded(None)).actions, [], "nobody bounds it");
     let mut cluster = guarded(Some(1));
-    // The one that is there longest stays, whatever its name.
-    cluster.nodes.get_mut("n2").expect("a node").metadata.creation_timestamp =
-        Some(cluster.now - Span::from_hours(100));
+    // The one whose pod is there longest stays, whatever its name.
+    made_earlier(&mut cluster, "n2-1");
     let plan = checked(&mut cluster);
     let gone: Vec<String> = kinds(&plan).into_iter().map(|(_, name)| name).collect();
     assert_eq!(gone, ["n3", "n1"]);
@@ -132,6 +132,80 @@ fn annotations_keep_as_many_nodes_as_their_namespace_may_keep() {
     let is_fatal = |note: &PromiseNote| note.promise == 1;
     assert!(broken(None).iter().any(is_fatal), "the second pair of eyes knows no cap");
     assert!(broken(Some(2)).iter().any(is_fatal), "one too many goes");
+}
+
+fn made_earlier(cluster: &mut Cluster, pod: &str) {
+    let since = cluster.now - Span::from_hours(100);
+    pod_of(cluster, pod).metadata.creation_timestamp = Some(since);
+}
+
+fn pod_of<'a>(cluster: &'a mut Cluster, name: &str) -> &'a mut Pod {
+    cluster.pods.iter_mut().find(|pod| &*pod.metadata.name == name).expect("a pod")
+}
+
+fn gone(plan: &Plan) -> Vec<String> {
+    kinds(plan).into_iter().map(|(_, name)| name).collect()
+}
+
+#[test]
+fn who_keeps_a_node_keeps_it_when_another_comes_to_an_older_one() {
+    let mut cluster = guarded(Some(1));
+    made_earlier(&mut cluster, "n3-1");
+    let node = cluster.nodes.get_mut("n1").expect("a node");
+    node.metadata.creation_timestamp = Some(cluster.now - Span::from_hours(1_000));
+    assert_eq!(gone(&checked(&mut cluster)), ["n2", "n1"]);
+}
+
+#[test]
+fn a_cap_is_evaded_neither_by_work_without_end_nor_by_a_gang_of_one() {
+    let keep = |cap, change: fn(&mut Pod)| {
+        let mut cluster = guarded(cap);
+        for name in ["n1-1", "n2-1", "n3-1"] {
+            let pod = pod_of(&mut cluster, name);
+            pod.metadata.annotations = labels(&[]);
+            change(pod);
+        }
+        cluster
+    };
+    let ways: [fn(&mut Pod); 2] = [
+        |pod| {
+            let key = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+            pod.metadata.annotations = labels(&[(key, "on-completion")]);
+        },
+        |pod| {
+            let gang = pod.metadata.name.clone();
+            pod.metadata.labels = labels(&[("ballast.dev/gang", &gang)]);
+        },
+    ];
+    for change in ways {
+        assert_eq!(gone(&checked(&mut keep(None, change))), [""; 0], "nobody bounds it");
+        let mut cluster = keep(Some(1), change);
+        assert_eq!(gone(&checked(&mut cluster)).len(), 2);
+        let snapshot = cluster.store().snapshot();
+        let told: Vec<_> = protected(&snapshot).map(|kept| (kept.nodes, kept.cap)).collect();
+        assert_eq!(told, [(3, Some(1))]);
+    }
+    // A gang of several is one, whatever is capped.
+    let several = |pod: &mut Pod| pod.metadata.labels = labels(&[("ballast.dev/gang", "train")]);
+    assert_eq!(gone(&checked(&mut keep(Some(0), several))), [""; 0]);
+}
+
+#[test]
+fn what_is_leaving_is_not_kept() {
+    let mut cluster = guarded(Some(1));
+    made_earlier(&mut cluster, "n2-1");
+    let plan = checked(&mut cluster);
+    assert_eq!(gone(&plan), ["n3", "n1"]);
+    // The one that stays is on its way out as well, by what the ledger or its cordon tells: then one too many goes.
+    let is_broken = |cluster: &Cluster| {
+        check(&cluster.store().snapshot(), &cluster.memory, &plan).iter().any(|note| note.promise == 1)
+    };
+    assert!(!is_broken(&cluster));
+    let removal = a_removal(&cluster, "n2");
+    cluster.memory.ledger.removals.insert("n2".into(), removal);
+    assert!(is_broken(&cluster));
+    // And the planner leaves another.
+    assert_eq!(gone(&checked(&mut cluster)), ["n3"]);
 }
 
 #[test]

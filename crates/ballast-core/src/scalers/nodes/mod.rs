@@ -19,7 +19,7 @@ pub(crate) use census::{StartingNode, is_young, starting_nodes};
 pub use drain::pod_block;
 pub(crate) use holds::holds_with;
 pub(crate) use leaving::{keep_room, still_to_leave};
-pub(crate) use protection::{Kept, kept};
+pub(crate) use protection::{Kept, Unheeded, kept};
 pub(crate) use quota::{Beyond, heed_quotas};
 pub(crate) use removal::{Going, Removals, Weighing, Why, displaceable, must_stay};
 pub(crate) use wishes::{NodeWishes, Preemptions, preemptions};

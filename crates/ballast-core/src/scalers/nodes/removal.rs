@@ -12,11 +12,10 @@ use crate::memory::{GangHold, LaunchKind, Memory};
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{Candidate, Hold as PlanHold, HoldReason, Limit, PodBlock, Subject, UnsafeToRemove};
 use crate::policy::{Direction, RemovalBudget, StopMode, VmPoolSpec};
-use crate::snapshot::{BaseState, Class, NodeEntry, PodEntry, PoolEntry, Snapshot};
+use crate::snapshot::{BaseState, Class, NodeEntry, PoolEntry, Snapshot};
 use crate::units::{Money, Share, Span, Time};
 
 use super::census::is_young;
-use super::drain::pod_block;
 use super::holds::{Hold, holds};
 use super::leaving::{leave, still_to_leave};
 use super::protection::{Unheeded, capped};
@@ -143,7 +142,7 @@ impl<'a, 'b> Weighing<'a, 'b> {
         let holds = holds(gangs);
         let paces = snapshot.pools.iter().map(|pool| Pace::new(pool, memory)).collect();
         let removals = Removals { holds: capped(snapshot), ..Removals::default() };
-        let (unheeded, told) = (Unheeded::new(snapshot), BTreeSet::new());
+        let (unheeded, told) = (Unheeded::new(snapshot, &memory.ledger), BTreeSet::new());
         Self {
             snapshot,
             memory,
@@ -357,18 +356,16 @@ pub(crate) fn must_stay(
     node: &NodeEntry,
     pool: &PoolEntry,
     displaces: &[Name],
+    unheeded: &Unheeded<'_>,
     now: Time,
 ) -> bool {
-    let unheeded = Unheeded::new(snapshot);
-    let heeded =
-        |pod: &PodEntry| unheeded.heeded(&pod.namespace, &node.name, &snapshot.class(pod.class).traits);
     let blocks = |&number: &u32| {
         let pod = snapshot.pod(number);
         let class = snapshot.class(pod.class);
         let covered = covering(snapshot, pod.class).next().is_some();
         !pod.leaving
             && displaces.contains(&pod.uid)
-            && pod_block(&heeded(pod), class.gang.is_some(), covered, &pool.spec.scale_down).is_some()
+            && unheeded.block(class, &node.name, covered, &pool.spec.scale_down).is_some()
     };
     forbidden(snapshot, node, pool, now).is_some() || node.pods.iter().any(blocks)
 }
@@ -451,8 +448,7 @@ fn displaced(
             continue;
         }
         let covering: Vec<usize> = covering(snapshot, pod.class).collect();
-        let traits = unheeded.heeded(&pod.namespace, &node.name, &class.traits);
-        let mut block = pod_block(&traits, class.gang.is_some(), !covering.is_empty(), &spec.scale_down);
+        let mut block = unheeded.block(class, &node.name, !covering.is_empty(), &spec.scale_down);
         if class.volumes.are_missed && !budgets.volumes_known {
             block = block.or(Some(PodBlock::VolumeUnknown));
         }

@@ -76,6 +76,53 @@ fn who_is_evicted() {
 }
 
 #[test]
+fn who_is_evicted_beyond_a_cap() {
+    const SAFE: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+    let of_one = || {
+        let mut gang = with_pod(json!({"gang": true, "owner": "Job", "members": 1}));
+        merge(&mut gang, json!({"workloads": [{"duration": "1h"}]}));
+        gang
+    };
+    let capped = |mut world: Value, cap: u32| {
+        merge(&mut world, json!({"policy": {"tenants": [{"protectedNodes": cap}]}}));
+        world
+    };
+    let act: fn(&mut Scene) = |scene| {
+        scene.cordon(&scene.node_with("web").0);
+        scene.evict("web");
+    };
+    for world in [annotated(SAFE, "false"), annotated(SAFE, "on-completion"), of_one()] {
+        let mut scene = Scene::new(capped(world.clone(), 0));
+        act(&mut scene);
+        assert_eq!(scene.broken(), [""; 0], "{world}");
+        // Its own node is on its way out, and keeps nothing.
+        each_is_heard(vec![("I-1", capped(world, 1), act)]);
+    }
+}
+
+#[test]
+fn what_a_person_cordoned_keeps_its_pods() {
+    let mut world =
+        with_pod(json!({"annotations": {"ballast.dev/do-not-disrupt": "true"}, "requests": {"cpu": "5"}}));
+    merge(
+        &mut world,
+        json!({"workloads": [{}, {"name": "held", "owner": "ReplicaSet", "requests": {"cpu": "5"},
+        "annotations": {"ballast.dev/do-not-disrupt": "true"}}], "policy": {"tenants": [{"protectedNodes": 1}]}}),
+    );
+    for (mark, broken) in [("", vec![]), ("stop-2", vec!["I-1"])] {
+        let mut scene = Scene::new(world.clone());
+        let (name, ..) = scene.node_with("held");
+        assert_ne!(name, scene.node_with("web").0);
+        let at = scene.0.world.by_name[&*name] as usize;
+        let node = scene.0.world.machines[at].node.as_mut().expect("it is a node");
+        (node.cordoned, node.mark) = (true, mark.into());
+        scene.cordon(&scene.node_with("web").0);
+        scene.evict("web");
+        assert_eq!(scene.broken(), broken, "{mark}");
+    }
+}
+
+#[test]
 fn how_much_is_removed() {
     let tenth = |share: &str| json!({"share": share, "window": "10m"});
     let ten = |share: &str| {
