@@ -39,6 +39,8 @@ fn it_leaves_the_cluster_as_it_was_found_also_from_the_middle_of_a_drain() -> Re
     drained_to_the_middle(&cluster, &cloud)
         .with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))?;
 
+    // Somebody holds growth still, without an end.
+    pause(&cluster, json!({"up": true, "reason": "incident 42"}))?;
     uninstall(&cluster, &helm, &image)
         .with_context(|| format!("ballast said last:\n{}", ballast.last_lines()))?;
     let cordoned = cordoned(&cluster)?;
@@ -46,7 +48,8 @@ fn it_leaves_the_cluster_as_it_was_found_also_from_the_middle_of_a_drain() -> Re
     drop(ballast);
     // The kinds stay with what people wrote, until they are told to go.
     let told = cluster.get(&["clusterpolicy", "cluster", "-o", "jsonpath={.spec.pause}"])?;
-    ensure!(told.contains("uninstall") && told.contains("until"), "{told}");
+    let told: Value = serde_json::from_str(&told)?;
+    ensure!(told == json!({"up": true, "down": true, "reason": "incident 42; uninstall"}), "{told}");
     let kinds = clone("deploy/crds");
     let told = cluster.kubectl(&["delete", "-f", &kinds.to_string_lossy()])?;
     ensure!(told.success, "{}", told.error);

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use ballast_core::memory::Ledger;
 use ballast_core::observation::{ErrorClass, SourceError};
-use ballast_core::policy::Pause;
+use ballast_core::policy::{Direction, Pause};
 use ballast_core::units::{Span, Time};
 use ballast_live::kubernetes::edit::Document;
 use ballast_live::kubernetes::{Connection, MemoryStore};
+use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
 use super::sight::{Cluster, wall_clock};
@@ -38,6 +39,9 @@ pub(super) struct PauseArgs {
     /// It is no error where there is no such document, or not even its kind
     #[arg(long)]
     ignore_not_found: bool,
+    /// Leave a longer pause its end and its reason, and only add what it does not hold
+    #[arg(long)]
+    keep_longer: bool,
     /// Wait at most so long until nothing is under way any more
     #[arg(long, value_name = "T")]
     wait: Option<Span>,
@@ -80,7 +84,8 @@ Examples:
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 pub(super) fn pause(args: &PauseArgs, screen: &mut Screen) -> Result {
-    let until = args.lasts.map(|span| Time::from_secs(wall_clock().as_millis() / 1000) + span);
+    let now = wall_clock();
+    let until = args.lasts.map(|span| Time::from_secs(now.as_millis() / 1000) + span);
     let both = !args.up && !args.down;
     let pause = Pause {
         up: args.up || both,
@@ -88,14 +93,11 @@ pub(super) fn pause(args: &PauseArgs, screen: &mut Screen) -> Result {
         reason: Some(args.reason.as_str().into()),
         until,
     };
-    let what = match (pause.up, pause.down) {
-        (true, true) => "growth and removal",
-        (true, false) => "growth",
-        _ => "removal",
-    };
-    let until = until.map(|until| format!(", until {until}")).unwrap_or_default();
-    let is_there = args.target.change(Some(&pause), args.ignore_not_found, screen, |document| {
-        format!("paused {document}: {what}{until} ({})", args.reason)
+    let is_there = args.target.change(args.ignore_not_found, screen, |standing| {
+        Some(match standing.filter(|_| args.keep_longer) {
+            Some(standing) => beside(standing, pause, now),
+            None => pause,
+        })
     })?;
     if let Some(longest) = args.wait.filter(|_| is_there && !args.target.dry_run) {
         args.target.cluster.talk(async |connection| settled(&connection, &args.namespace, longest).await)?;
@@ -104,18 +106,50 @@ pub(super) fn pause(args: &PauseArgs, screen: &mut Screen) -> Result {
 }
 
 pub(super) fn resume(args: &ResumeArgs, screen: &mut Screen) -> Result {
-    args.target.change(None, false, screen, |document| format!("resumed {document}"))?;
+    args.target.change(false, screen, |_| None)?;
     Ok(Outcome::Done)
 }
 
+/// What is to hold where a pause stands already: the one that is asked for, or all that both hold until the end of the longer one,
+/// since a document has one pause with one end.
+fn beside(standing: &Pause, asked: Pause, now: Time) -> Pause {
+    let holds = standing.holds(Direction::Up, now) || standing.holds(Direction::Down, now);
+    let lasts_longer = match (standing.until, asked.until) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(standing), Some(asked)) => standing >= asked,
+    };
+    if !holds || !lasts_longer {
+        return asked;
+    }
+    let (up, down) = (standing.up || asked.up, standing.down || asked.down);
+    if (up, down) == (standing.up, standing.down) {
+        return standing.clone();
+    }
+    let reasons = [&standing.reason, &asked.reason].map(Option::as_deref);
+    let reason = reasons.into_iter().flatten().collect::<Vec<&str>>().join("; ");
+    Pause { up, down, reason: Some(reason.into()), until: standing.until }
+}
+
+/// What of a document is held still, until when and why.
+fn words(document: &Document, pause: &Pause) -> String {
+    let what = match (pause.up, pause.down) {
+        (true, true) => "growth and removal",
+        (true, false) => "growth",
+        _ => "removal",
+    };
+    let until = pause.until.map(|until| format!(", until {until}")).unwrap_or_default();
+    let reason = pause.reason.as_deref().unwrap_or("no reason is given");
+    format!("{document}: {what}{until} ({reason})")
+}
+
 impl TargetArgs {
-    /// Changes the pause of the document, and says so; whether there is such a document.
+    /// Changes the pause of the document to what is said of the one that stands, and says so; whether there is such a document.
     fn change(
         &self,
-        pause: Option<&Pause>,
         ignore_not_found: bool,
         screen: &mut Screen,
-        words: impl FnOnce(&Document) -> String,
+        next: impl FnOnce(Option<&Pause>) -> Option<Pause>,
     ) -> Result<bool> {
         let (is_there, done) = self.cluster.talk(async |connection| {
             let document = Document::named(&self.target, &connection.namespace).map_err(Failure::new)?;
@@ -126,12 +160,20 @@ impl TargetArgs {
                 }
                 read => read.map_err(refused)?,
             };
-            if pause.is_none() && read["spec"]["pause"].is_null() {
-                return Ok((true, format!("{document} is not paused")));
-            }
-            let change = document.set_pause(&connection.client, &read, pause, self.dry_run);
+            let stands = &read["spec"]["pause"];
+            let standing = Pause::deserialize(stands).ok();
+            let next = next(standing.as_ref());
+            let done = match &next {
+                None if stands.is_null() => return Ok((true, format!("{document} is not paused"))),
+                None => format!("resumed {document}"),
+                Some(pause) if standing.as_ref() == Some(pause) => {
+                    return Ok((true, format!("paused already is {}", words(&document, pause))));
+                }
+                Some(pause) => format!("paused {}", words(&document, pause)),
+            };
+            let change = document.set_pause(&connection.client, &read, next.as_ref(), self.dry_run);
             change.await.map_err(refused)?;
-            Ok((true, words(&document) + if self.dry_run { " (dry run)" } else { "" }))
+            Ok((true, done + if self.dry_run { " (dry run)" } else { "" }))
         })?;
         screen.line(done)?;
         Ok(is_there)
@@ -172,5 +214,35 @@ async fn settled(connection: &Connection, namespace: &str, longest: Span) -> Res
             );
         }
         sleep(LOOK_EVERY).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_that_lasts_longer_keeps_its_end_and_its_reason() {
+        let pause = |up, down, reason: &str, until: Option<i64>| Pause {
+            up,
+            down,
+            reason: Some(reason.into()),
+            until: until.map(Time::from_secs),
+        };
+        let asked = || pause(true, true, "uninstall", Some(3_600));
+        let now = Time::from_secs(60);
+        let cases = [
+            (pause(true, true, "incident 42", None), pause(true, true, "incident 42", None)),
+            (pause(true, true, "incident 42", Some(7_200)), pause(true, true, "incident 42", Some(7_200))),
+            (pause(false, true, "incident 42", None), pause(true, true, "incident 42; uninstall", None)),
+            (pause(true, true, "a moment", Some(600)), asked()),
+            (pause(true, true, "over", Some(30)), asked()),
+            (pause(false, false, "nothing", None), asked()),
+        ];
+        for (standing, expected) in cases {
+            assert_eq!(beside(&standing, asked(), now), expected, "{standing:?}");
+        }
+        let endless = pause(true, true, "uninstall", None);
+        assert_eq!(beside(&pause(true, true, "b", Some(7_200)), endless.clone(), now), endless);
     }
 }
