@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 
 use ballast_core::documents::DocumentKind;
 use ballast_core::kube::Name;
@@ -36,6 +36,8 @@ const WATCH_SECS: u32 = 290;
 const SILENT_LONGEST: Duration = Duration::from_secs(310);
 /// How long it is waited after a failure, and after a write that was refused.
 const AGAIN: Span = Span::from_secs(60);
+/// From the beginning of a list or watch to that of the next at least: whatever ends at once is not asked for at once.
+const PACE: Duration = Duration::from_secs(1);
 
 /// A document that has to be told that nothing is done by it.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,14 +49,58 @@ pub(super) struct Untold {
     pub(super) status: DocumentStatus,
 }
 
-type Queue = BTreeMap<DocumentRef, Untold>;
+/// What is kept of documents, as long as there are such.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    /// Those that have to be told.
+    untold: BTreeMap<DocumentRef, Untold>,
+    /// The identity and the generation that was told: it is told once, whatever others write.
+    told: BTreeMap<DocumentRef, (Name, i64)>,
+}
+
+impl Queue {
+    /// A document does not say what it should, or does; whether that is news.
+    fn note(&mut self, reference: &DocumentRef, untold: Option<Untold>) -> bool {
+        match untold.filter(|own| !self.was_told(own)) {
+            Some(untold) => self.untold.insert(reference.clone(), untold.clone()) != Some(untold),
+            None => self.untold.remove(reference).is_some(),
+        }
+    }
+
+    /// All documents of a kind that there are.
+    fn list(&mut self, kind: DocumentKind, documents: Vec<(DocumentRef, Option<Untold>)>) {
+        let told = documents.iter().filter_map(|(own, _)| self.told.remove_entry(own)).collect::<Vec<_>>();
+        self.told.retain(|own, _| own.kind != kind);
+        self.told.extend(told);
+        self.untold.retain(|own, _| own.kind != kind);
+        for (reference, untold) in documents {
+            self.note(&reference, untold);
+        }
+    }
+
+    /// There is no such document any more; whether it was to be told.
+    fn forget(&mut self, reference: &DocumentRef) -> bool {
+        self.told.remove(reference);
+        self.untold.remove(reference).is_some()
+    }
+
+    /// A document was told, also where it was written by somebody else meanwhile.
+    fn tell(&mut self, own: &Untold) -> bool {
+        self.told.insert(own.reference.clone(), (own.uid.clone(), own.generation));
+        let is_told = self.untold.get(&own.reference).is_some_and(|queued| self.was_told(queued));
+        is_told && self.untold.remove(&own.reference).is_some()
+    }
+
+    fn was_told(&self, own: &Untold) -> bool {
+        let told = self.told.get(&own.reference);
+        told.is_some_and(|(uid, generation)| (uid, *generation) == (&own.uid, own.generation))
+    }
+}
 
 /// All documents that have to be told.
 pub(super) struct Unserved {
     client: Client,
     queue: Arc<watch::Sender<Queue>>,
-    /// The identity and the generation that was told: it is told once, whatever others write.
-    told: BTreeMap<DocumentRef, (Name, i64)>,
     /// Those that could not be written, and when they may be again.
     rests: BTreeMap<DocumentRef, Time>,
     /// A watch for each kind, while this process is the one that writes.
@@ -63,8 +109,8 @@ pub(super) struct Unserved {
 
 impl Unserved {
     pub(super) fn new(client: Client) -> Self {
-        let queue = Arc::new(watch::channel(Queue::new()).0);
-        Self { client, queue, told: BTreeMap::new(), rests: BTreeMap::new(), watches: JoinSet::new() }
+        let queue = Arc::new(watch::channel(Queue::default()).0);
+        Self { client, queue, rests: BTreeMap::new(), watches: JoinSet::new() }
     }
 
     /// Whoever wants to know when there is something to write.
@@ -76,8 +122,8 @@ impl Unserved {
     pub(super) fn heed(&mut self, writes: bool) {
         if !writes && !self.watches.is_empty() {
             self.watches = JoinSet::new();
-            self.queue.send_replace(Queue::new());
-            (self.told, self.rests) = (BTreeMap::new(), BTreeMap::new());
+            self.queue.send_replace(Queue::default());
+            self.rests.clear();
         }
         if writes && self.watches.is_empty() {
             for kind in DocumentKind::UNSERVED {
@@ -90,25 +136,21 @@ impl Unserved {
     /// The next one to be written.
     pub(super) fn next(&self, now: Time) -> Option<Untold> {
         let rests = |own: &DocumentRef| self.rests.get(own).is_some_and(|until| now < *until);
-        self.queue.borrow().values().find(|own| !self.was_told(own) && !rests(&own.reference)).cloned()
-    }
-
-    fn was_told(&self, own: &Untold) -> bool {
-        let told = self.told.get(&own.reference);
-        told.is_some_and(|(uid, generation)| (uid, *generation) == (&own.uid, own.generation))
+        self.queue.borrow().untold.values().find(|own| !rests(&own.reference)).cloned()
     }
 
     /// It was written.
     pub(super) fn written(&mut self, own: &Untold) {
-        self.told.insert(own.reference.clone(), (own.uid.clone(), own.generation));
-        self.drop(own);
+        self.queue.send_if_modified(|queue| queue.tell(own));
+        self.rests.remove(&own.reference);
     }
 
     /// The version that was seen is not the newest any more, or the document is gone: what is so the watch says.
     pub(super) fn drop(&mut self, own: &Untold) {
         self.queue.send_if_modified(|queue| {
-            let is_it = queue.get(&own.reference).is_some_and(|queued| queued.version == own.version);
-            is_it && queue.remove(&own.reference).is_some()
+            let queued = queue.untold.get(&own.reference);
+            let is_it = queued.is_some_and(|queued| queued.version == own.version);
+            is_it && queue.untold.remove(&own.reference).is_some()
         });
         self.rests.remove(&own.reference);
     }
@@ -168,8 +210,10 @@ impl Watch {
         let path = KINDS.iter().find(|kind| kind.kind == self.kind.name()).map(|kind| kind.path(""));
         let path = path.unwrap_or_default();
         let mut complaint = String::new();
+        let mut pace = interval(PACE);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let Err(error) = self.follow(&path).await else { continue };
+            let Err(error) = self.follow(&path, &mut pace).await else { continue };
             let why = error.to_string();
             if why != complaint {
                 tracing::warn!(kind = self.kind.name(), error = %why, "cannot see this kind, by which nothing is done yet");
@@ -180,17 +224,22 @@ impl Watch {
     }
 
     /// From a list to the next one.
-    async fn follow(&self, path: &str) -> Result<(), SourceError> {
+    async fn follow(&self, path: &str, pace: &mut Interval) -> Result<(), SourceError> {
+        pace.tick().await;
         let list = List::<Slim>::whole(&self.client, path).await.map_err(|refusal| refusal.error)?;
         let mut version = list.version().to_owned();
-        let untold = list.items.iter().filter_map(|sent| sent.object.untold(self.kind));
-        let untold: Vec<Untold> = untold.collect();
-        self.queue.send_modify(|queue| {
-            queue.retain(|own, _| own.kind != self.kind);
-            queue.extend(untold.into_iter().map(|own| (own.reference.clone(), own)));
-        });
-        while self.watch(path, &mut version).await? {}
-        Ok(())
+        let seen = list
+            .items
+            .iter()
+            .map(|Sent { object, .. }| (object.reference(self.kind), object.untold(self.kind)));
+        let documents = seen.collect();
+        self.queue.send_modify(|queue| queue.list(self.kind, documents));
+        loop {
+            pace.tick().await;
+            if !self.watch(path, &mut version).await? {
+                return Ok(());
+            }
+        }
     }
 
     /// Watches from a version on until the watch ends; whether another goes on from there.
@@ -228,11 +277,12 @@ impl Watch {
         match event {
             Event::Added(Sent { object, .. }) | Event::Modified(Sent { object, .. }) => {
                 version.clone_from(&object.metadata.resource_version);
-                self.note(&object.reference(self.kind), object.untold(self.kind));
+                let (reference, untold) = (object.reference(self.kind), object.untold(self.kind));
+                self.queue.send_if_modified(|queue| queue.note(&reference, untold));
             }
             Event::Deleted(Sent { object, .. }) => {
                 version.clone_from(&object.metadata.resource_version);
-                self.note(&object.reference(self.kind), None);
+                self.queue.send_if_modified(|queue| queue.forget(&object.reference(self.kind)));
             }
             Event::Bookmark(reached) => *version = reached,
             Event::Failed(status) => {
@@ -243,12 +293,62 @@ impl Watch {
         }
         Ok(true)
     }
+}
 
-    /// Notes that a document has to be told, or does not.
-    fn note(&self, reference: &DocumentRef, untold: Option<Untold>) {
-        self.queue.send_if_modified(|queue| match untold {
-            Some(untold) => queue.insert(reference.clone(), untold.clone()) != Some(untold),
-            None => queue.remove(reference).is_some(),
-        });
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    const KIND: DocumentKind = DocumentKind::UNSERVED[0];
+
+    fn untold(name: &str, version: u64, generation: i64) -> Untold {
+        let reference = DocumentRef { kind: KIND, namespace: "web".into(), name: name.into() };
+        Untold { reference, uid: "u".into(), version, generation, status: DocumentStatus::read(Value::Null) }
+    }
+
+    #[test]
+    fn a_generation_is_told_once_and_nothing_is_kept_of_what_is_gone() {
+        let mut queue = Queue::default();
+        let [first, rewritten, changed] =
+            [(7, 1), (8, 1), (9, 2)].map(|(version, of)| untold("a", version, of));
+        let own = &first.reference;
+        assert!(queue.note(own, Some(first.clone())) && !queue.note(own, Some(first.clone())));
+        queue.note(own, Some(rewritten.clone()));
+        assert!(queue.tell(&first), "it was told, whoever wrote it meanwhile");
+        assert!(!queue.note(own, Some(rewritten)) && queue.untold.is_empty());
+        assert!(queue.note(own, Some(changed.clone())), "another generation");
+        queue.tell(&changed);
+        let other = untold("b", 3, 1);
+        queue.list(KIND, vec![(own.clone(), Some(changed)), (other.reference.clone(), Some(other.clone()))]);
+        assert_eq!((queue.untold.len(), queue.told.len()), (1, 1), "a list makes nothing be told again");
+        queue.tell(&other);
+        queue.forget(own);
+        assert_eq!(queue.told.keys().collect::<Vec<_>>(), [&other.reference]);
+        queue.list(KIND, Vec::new());
+        assert!(queue.told.is_empty() && queue.untold.is_empty());
+    }
+
+    /// A proxy that does not stream ends every watch at once; a server that has forgotten all versions makes every watch a list.
+    #[tokio::test(start_paused = true)]
+    async fn what_ends_at_once_is_begun_once_a_second() {
+        let gone = r#"{"type": "ERROR", "object": {"kind": "Status", "status": "Failure", "code": 410}}"#;
+        for watched in ["", gone, "{torn"] {
+            let asked = Arc::new(Mutex::new(0));
+            let count = asked.clone();
+            let serve = move |request: http::Request<kube::client::Body>| {
+                *count.lock().expect("nobody panicked") += 1;
+                let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+                let list = r#"{"metadata": {"resourceVersion": "1"}, "items": []}"#;
+                let body = if is_watch { watched } else { list }.to_owned();
+                let body = kube::client::Body::from(body.into_bytes());
+                std::future::ready(http::Response::builder().body(body))
+            };
+            let client = Client::new(tower::service_fn(serve), "default");
+            let queue = Arc::new(watch::channel(Queue::default()).0);
+            let watch = Watch { client, kind: KIND, queue };
+            let _ = timeout(Duration::from_millis(30_500), watch.run()).await;
+            assert_eq!(*asked.lock().expect("nobody panicked"), 31, "{watched}");
+        }
     }
 }
