@@ -46,8 +46,8 @@ struct Tried {
     again_at: Time,
     /// When another version may be written to.
     other_at: Time,
-    /// What was said.
-    meaning: Vec<[Name; 3]>,
+    /// What stood last.
+    meaning: Option<Value>,
     /// How often in a row the same had to be said anew.
     undone: u32,
 }
@@ -72,17 +72,24 @@ impl AskWriter {
     /// Not before then.
     pub(super) fn postpone(&mut self, ask: &AskRef, said: &AskSaid, until: Time) {
         let version = said.resource_version.clone();
-        let tried = Tried { version, again_at: until, other_at: until, meaning: Vec::new(), undone: 0 };
+        let tried = Tried { version, again_at: until, other_at: until, meaning: None, undone: 0 };
         self.tried.insert(ask.clone(), tried);
     }
 
-    /// Notes a write. What has to be said anew of another version, though nothing else is to be said, somebody has taken back.
-    fn note(&mut self, ask: &AskRef, said: &AskSaid, now: Time) {
-        let (version, meaning) = (said.resource_version.clone(), meaning(&said.status));
-        let last = self.tried.get(ask).filter(|last| last.version != version && last.meaning == meaning);
-        let undone = last.map_or(0, |last| last.undone + 1);
+    /// Notes a write. What stood and has to be said anew of another version, though nothing else is to be said, somebody has taken
+    /// back; of one that did not stand nobody knows.
+    fn note(&mut self, ask: &AskRef, said: &AskSaid, has_stood: bool, now: Time) {
+        let version = said.resource_version.clone();
+        let last = self.tried.get(ask);
+        let (meaning, undone) = if has_stood {
+            let meaning = Some(meaning(&said.status));
+            let same = last.filter(|last| last.version != version && last.meaning == meaning);
+            (meaning, same.map_or(0, |last| last.undone + 1))
+        } else {
+            last.map(|last| (last.meaning.clone(), last.undone)).unwrap_or_default()
+        };
         let rests = undone >= UNDONE_MAX;
-        if undone == UNDONE_MAX {
+        if has_stood && undone == UNDONE_MAX {
             let AskRef { kind, namespace, name } = ask;
             let kind = kind.name();
             tracing::warn!(kind, %namespace, %name, "what is answered is taken back each time: another controller answers too, let only one");
@@ -92,8 +99,9 @@ impl AskWriter {
     }
 
     pub(super) async fn write(&mut self, ask: &AskRef, said: &AskSaid, now: Time) {
-        self.note(ask, said, now);
-        let why = match timeout(REQUEST_TIMEOUT, self.apply(ask, said)).await {
+        let answer = timeout(REQUEST_TIMEOUT, self.apply(ask, said)).await;
+        self.note(ask, said, matches!(answer, Ok(Ok(_))), now);
+        let why = match answer {
             Ok(Ok(_)) => return self.complaint.clear(),
             // It is gone, or another wrote it: what is so the watch says.
             Ok(Err(kube::Error::Api(status))) if [404, 409].contains(&status.code) => return,
@@ -127,12 +135,14 @@ impl AskWriter {
     }
 }
 
-/// What conditions say, without their words and times.
-fn meaning(status: &Value) -> Vec<[Name; 3]> {
-    let said = |condition: &Value| {
-        ["type", "status", "reason"].map(|field| condition[field].as_str().unwrap_or_default().into())
-    };
-    status["conditions"].as_array().into_iter().flatten().map(said).collect()
+/// What is said, without the words and times of conditions.
+fn meaning(status: &Value) -> Value {
+    let mut meaning = status.clone();
+    let conditions = meaning.get_mut("conditions").and_then(Value::as_array_mut);
+    for condition in conditions.into_iter().flatten().filter_map(Value::as_object_mut) {
+        condition.retain(|field, _| !["lastTransitionTime", "message"].contains(&&**field));
+    }
+    meaning
 }
 
 #[cfg(test)]
@@ -144,17 +154,24 @@ mod tests {
         AskSaid { api_version: "".into(), uid: "u".into(), resource_version, status: Value::Null }
     }
 
+    fn ask() -> AskRef {
+        AskRef { kind: AskKind::CapacityBuffer, namespace: "web".into(), name: "spare".into() }
+    }
+
+    fn writer() -> (AskWriter, AskRef) {
+        let config = kube::Config::new("http://127.0.0.1:1".parse().expect("an address"));
+        (AskWriter::new(Client::try_from(config).expect("a client")), ask())
+    }
+
     #[tokio::test]
     async fn a_version_is_answered_once_a_minute_and_a_newer_one_after_ten_seconds() {
-        let config = kube::Config::new("http://127.0.0.1:1".parse().expect("an address"));
-        let mut writer = AskWriter::new(Client::try_from(config).expect("a client"));
-        let ask = AskRef { kind: AskKind::CapacityBuffer, namespace: "web".into(), name: "spare".into() };
+        let (mut writer, ask) = writer();
         let mut published = Published::default();
         published.asks.insert(ask.clone(), said("7"));
         let at = Time::from_secs;
         assert_eq!(writer.due(None, at(0)), None, "who does not lead says nothing");
         let (due, answer) = writer.due(Some(&published), at(0)).expect("it is due");
-        writer.note(&due, &answer, at(0));
+        writer.note(&due, &answer, true, at(0));
         assert_eq!(writer.due(Some(&published), at(59)), None);
         assert!(writer.due(Some(&published), at(60)).is_some());
         published.asks.insert(ask, said("8"));
@@ -165,21 +182,54 @@ mod tests {
     /// Two controllers that answer one object undo each other as fast as they hear of it.
     #[tokio::test]
     async fn what_is_taken_back_each_time_is_written_ever_less_often() {
-        let config = kube::Config::new("http://127.0.0.1:1".parse().expect("an address"));
-        let mut writer = AskWriter::new(Client::try_from(config).expect("a client"));
-        let ask = AskRef { kind: AskKind::CapacityBuffer, namespace: "web".into(), name: "spare".into() };
+        let (mut writer, ask) = writer();
         let mut writes = 0;
         for second in 0..600 {
             let mut published = Published::default();
             published.asks.insert(ask.clone(), said(&second.to_string()));
             let now = Time::from_secs(second);
             if let Some((ask, answer)) = writer.due(Some(&published), now) {
-                writer.note(&ask, &answer, now);
+                writer.note(&ask, &answer, true, now);
                 writes += 1;
                 // It stands for a moment.
                 assert_eq!(writer.due(Some(&Published::default()), now), None);
             }
         }
         assert_eq!(writes, 4 + 9, "four in the first half minute, then one a minute");
+    }
+
+    #[tokio::test]
+    async fn what_changes_and_what_did_not_stand_was_taken_back_by_nobody() {
+        let (mut writer, ask) = writer();
+        let answer = |version: i64, replicas: i64, time: i64| AskSaid {
+            status: json!({"replicas": replicas, "conditions":
+                [{"type": "Provisioning", "status": "True", "lastTransitionTime": time, "message": time}]}),
+            ..said(&version.to_string())
+        };
+        for turn in 0..9 {
+            writer.note(&ask, &answer(turn, turn, turn), true, Time::from_secs(20 * turn));
+            assert_eq!(writer.tried[&ask].undone, 0, "a workload scales, turn {turn}");
+        }
+        for turn in 9..18 {
+            writer.note(&ask, &answer(turn, 8, turn), false, Time::from_secs(20 * turn));
+            assert_eq!(writer.tried[&ask].undone, 0, "others write at the same moment, turn {turn}");
+        }
+        writer.note(&ask, &answer(18, 8, 18), true, Time::from_secs(360));
+        assert_eq!(writer.tried[&ask].undone, 1, "the same stood already");
+    }
+
+    /// Whether a write stood is known from its answer.
+    #[tokio::test]
+    async fn a_write_that_meets_another_counts_as_none_of_ours() {
+        let conflict = r#"{"kind": "Status", "status": "Failure", "reason": "Conflict", "code": 409}"#;
+        for (code, body, stood) in [(409, conflict, false), (200, "{}", true)] {
+            let serve = move |_: http::Request<kube::client::Body>| {
+                let body = kube::client::Body::from(body.as_bytes().to_vec());
+                std::future::ready(http::Response::builder().status(code).body(body))
+            };
+            let mut writer = AskWriter::new(Client::new(tower::service_fn(serve), "default"));
+            writer.write(&ask(), &said("7"), Time::ZERO).await;
+            assert_eq!(writer.tried[&ask()].meaning.is_some(), stood, "{code}");
+        }
     }
 }
