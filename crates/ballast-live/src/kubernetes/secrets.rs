@@ -83,9 +83,13 @@ impl Secrets {
     }
 }
 
-/// A value as a header that shows itself to nobody; a line's end, which editors add, is left out.
+/// A value as a header that shows itself to nobody; a line's end, which editors add, is left out. A bearer token is visible ASCII:
+/// of anything else nobody could tell whether an answer repeats it.
 fn header(ByteString(value): &ByteString) -> Option<HeaderValue> {
     let value = value.trim_ascii();
+    if !value.iter().all(u8::is_ascii_graphic) {
+        return None;
+    }
     let mut header = HeaderValue::from_bytes(&[b"Bearer ", value].concat()).ok()?;
     header.set_sensitive(true);
     (!value.is_empty()).then_some(header)
@@ -101,7 +105,7 @@ mod tests {
         let shown = header(b"hunter2-canary\n").expect("a header");
         assert_eq!(shown.as_bytes(), b"Bearer hunter2-canary");
         assert!(!format!("{shown:?}").contains("canary"), "{shown:?}");
-        for value in [&b""[..], b" \n", b"two\nlines", b"\x00"] {
+        for value in [&b""[..], b" \n", b"two\nlines", b"\x00", "schlüssel".as_bytes(), b"two words"] {
             assert_eq!(header(value), None, "{value:?}");
         }
     }

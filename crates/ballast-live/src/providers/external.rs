@@ -46,6 +46,13 @@ pub(super) struct External {
     secrets: Secrets,
 }
 
+/// A good answer.
+struct Answer {
+    body: Vec<u8>,
+    /// What it was asked with, which it may repeat.
+    bearer: Option<HeaderValue>,
+}
+
 /// Why a call has no good answer.
 enum Failure {
     /// The provider said so.
@@ -82,10 +89,11 @@ impl External {
     /// All instances of a pool.
     pub(super) async fn list(&self, pool: &Name) -> Result<Vec<Instance>, SourceError> {
         match self.call(Method::GET, &[pool, "instances"], &[], None).await {
-            Ok(answer) => match serde_json::from_slice::<Items>(&answer) {
+            Ok(Answer { body, bearer }) => match serde_json::from_slice::<Items>(&body) {
                 Ok(list) => Ok(list.items),
                 Err(failure) => {
-                    Err(error(ErrorClass::Transient, format!("an answer that cannot be read: {failure}")))
+                    let why = without(bearer.as_ref(), &failure.to_string());
+                    Err(error(ErrorClass::Transient, format!("an answer that cannot be read: {why}")))
                 }
             },
             Err(Failure::Refused(refusal)) => Err(refusal),
@@ -118,7 +126,7 @@ impl External {
         let tells = matches!(request, Request::CreateInstance { .. } | Request::ReadInstance { .. });
         match sent {
             Ok(_) if !tells => Reply::Done,
-            Ok(answer) => match serde_json::from_slice(&answer) {
+            Ok(answer) => match serde_json::from_slice(&answer.body) {
                 Ok(instance) => Reply::Instance(instance),
                 // It answered, but what it did is not known.
                 Err(_) => Reply::TimedOut,
@@ -134,7 +142,7 @@ impl External {
         path: &[&str],
         query: &[(&str, &str)],
         body: Option<serde_json::Value>,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Answer, Failure> {
         let mut url = self.endpoint.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(["v1", "pools"]).extend(path);
@@ -148,20 +156,20 @@ impl External {
         answer.unwrap_or_else(|_| Err(Failure::Unanswered("no answer in time".into())))
     }
 
-    async fn send_with_bearer(&self, mut request: RequestBuilder) -> Result<Vec<u8>, Failure> {
-        let mut sent = None;
+    async fn send_with_bearer(&self, mut request: RequestBuilder) -> Result<Answer, Failure> {
+        let mut bearer = None;
         if let Some(entry) = &self.bearer {
-            let bearer = self.secrets.bearer(entry).await.map_err(Failure::Refused)?;
-            request = request.header(AUTHORIZATION, bearer.clone());
-            sent = Some(bearer);
+            let value = self.secrets.bearer(entry).await.map_err(Failure::Refused)?;
+            request = request.header(AUTHORIZATION, value.clone());
+            bearer = Some(value);
         }
         let answer = request.send().await.map_err(unanswered)?;
         let status = answer.status();
-        let bytes = bounded(answer).await?;
+        let body = bounded(answer).await?;
         if status.is_success() {
-            return Ok(bytes);
+            return Ok(Answer { body, bearer });
         }
-        let refusal = refusal(status.as_u16(), &bytes, sent.as_ref());
+        let refusal = refusal(status.as_u16(), &body, bearer.as_ref());
         if let (ErrorClass::Auth, Some(entry)) = (refusal.class, &self.bearer) {
             self.secrets.forget(entry);
         }
@@ -195,13 +203,16 @@ fn unanswered(failure: reqwest::Error) -> Failure {
     Failure::Unanswered(format!("{failure}: {cause}"))
 }
 
-/// What a provider said went wrong; where it does not say it in our words, by the status. It may repeat what it was asked with:
-/// that is left out.
-fn refusal(status: u16, body: &[u8], sent: Option<&HeaderValue>) -> SourceError {
+/// Words about an answer, without what it was asked with.
+fn without(bearer: Option<&HeaderValue>, words: &str) -> String {
+    let value = bearer.and_then(|bearer| bearer.to_str().ok()?.strip_prefix("Bearer "));
+    value.map_or_else(|| words.to_owned(), |value| words.replace(value, "…"))
+}
+
+/// What a provider said went wrong; where it does not say it in our words, by the status.
+fn refusal(status: u16, body: &[u8], bearer: Option<&HeaderValue>) -> SourceError {
     if let Ok(told) = serde_json::from_slice::<SourceError>(body) {
-        let value = sent.and_then(|sent| sent.to_str().ok()?.strip_prefix("Bearer "));
-        let message = value.map_or_else(|| told.message.clone(), |value| told.message.replace(value, "…"));
-        return error(told.class, message);
+        return error(told.class, without(bearer, &told.message));
     }
     let class = match status {
         401 | 403 => ErrorClass::Auth,
@@ -300,6 +311,7 @@ mod tests {
             (503, status(503), ErrorClass::Transient, "cannot be read"),
             (200, r#"{"data": {"other": "Y2FuYXJ5"}}"#.into(), ErrorClass::Auth, "has no key `rack`"),
             (200, r#"{"data": {"rack": "Cg=="}}"#.into(), ErrorClass::Auth, "can be no header"),
+            (200, r#"{"data": {"rack": "Y2FuYXJ5w7w="}}"#.into(), ErrorClass::Auth, "can be no header"),
         ];
         for (code, secret, class, words) in cases {
             let external = external(&address, Some(entry.clone()), code, &secret);
@@ -310,5 +322,20 @@ mod tests {
         let external = external(&address, Some(entry), 200, r#"{"data": {"rack": "Y2FuYXJ5Cg=="}}"#);
         assert_eq!(external.list(&"w".into()).await.map(|list| list.len()), Ok(0));
         assert!(told.try_recv().is_ok_and(|asked| asked.contains("authorization: bearer canary\r\n")));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_repeats_what_it_was_asked_with_is_not_told() {
+        let entry = SecretKey { name: Provider::SECRET.into(), key: "rack".into() };
+        for (code, body) in
+            [("200 OK", r#"{"items": "canary"}"#), ("403 No", r#"{"class": "Auth", "message": "no canary"}"#)]
+        {
+            let (address, mut told) = listener(answer(code, "", body)).await;
+            let secret = r#"{"data": {"rack": "Y2FuYXJ5"}}"#;
+            let external = external(&address, Some(entry.clone()), 200, secret);
+            let refused = external.list(&"w".into()).await.expect_err("no list");
+            assert!(refused.message.contains('…') && !refused.message.contains("canary"), "{refused}");
+            assert!(told.try_recv().is_ok_and(|asked| asked.contains("bearer canary")));
+        }
     }
 }
