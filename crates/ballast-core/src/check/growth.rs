@@ -52,32 +52,36 @@ fn quotas(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNote>) {
     if snapshot.policy.tenants.iter().all(|tenant| tenant.quota.is_empty()) {
         return;
     }
+    let mut first: BTreeMap<(&Name, &Name), &Class> = BTreeMap::new();
+    for (&slot, queue) in &snapshot.pending {
+        let class = snapshot.class(slot);
+        first.extend(queue.first().map(|(_, name, _)| ((&class.key.namespace, name), class)));
+    }
     let mut started: BTreeMap<&Name, Vec<(&Class, u32)>> = BTreeMap::new();
     for wait in plan.report.waiting.iter() {
-        let (Subject::Pods { namespace, name: first, .. }, WaitingOn::Planned { count, .. }) =
+        if let (Subject::Pods { namespace, name, .. }, WaitingOn::Planned { count, .. }) =
             (&wait.subject, &wait.on)
-        else {
-            continue;
-        };
-        let is_own = |slot: u32| {
-            let queue = &snapshot.pending[&slot];
-            snapshot.class(slot).key.namespace == *namespace
-                && queue.first().is_some_and(|(_, name, _)| name == first)
-        };
-        let slot = snapshot.pending.keys().copied().find(|&slot| is_own(slot));
-        let class = slot.map(|slot| snapshot.class(slot));
-        started.entry(namespace).or_default().extend(class.map(|class| (class, *count)));
+        {
+            let class = first.get(&(namespace, name)).map(|class| (*class, *count));
+            started.entry(namespace).or_default().extend(class);
+        }
     }
     for (namespace, started) in started {
         let Some(tenant) = snapshot.policy.tenant(namespace) else { continue };
         let bound = snapshot.nodes().flat_map(|node| &node.pods).map(|&pod| snapshot.pod(pod));
         let bound = bound.filter(|pod| pod.namespace == *namespace).map(|pod| (snapshot.class(pod.class), 1));
-        let all: Vec<(&Class, u32)> = bound.chain(started).collect();
-        for (resource, most) in tenant.quota.iter().filter(|(name, _)| &***name != "pods") {
-            let of =
-                |class: &Class| class.amounts.get(resource).map_or(0, |amount| i128::from(amount.milli()));
-            let sum: i128 = all.iter().map(|(class, count)| of(class) * i128::from(*count)).sum();
-            if sum > i128::from(most.milli()) {
+        let bound: Vec<(&Class, u32)> = bound.collect();
+        for (resource, most) in &tenant.quota {
+            let of = |class: &Class| match &**resource {
+                "pods" => 1000,
+                _ => class.amounts.get(resource).map_or(0, |amount| i128::from(amount.milli())),
+            };
+            let sum = |all: &[(&Class, u32)]| -> i128 {
+                all.iter().map(|(class, count)| of(class) * i128::from(*count)).sum()
+            };
+            // More may run than a quota allows: it bounds what is started alone, and only where that asks for some of it.
+            let asks = sum(&started);
+            if asks > 0 && sum(&bound) + asks > i128::from(most.milli()) {
                 let message = format!("nodes are started for {namespace} beyond its quota of {resource}");
                 notes.push(fatal(4, Subject::Cluster, message));
             }
@@ -139,7 +143,11 @@ fn whole(snapshot: &Snapshot, plan: &Plan, notes: &mut Vec<PromiseNote>) {
         return;
     }
     let mut without_place: BTreeSet<(&Name, &Name)> = BTreeSet::new();
-    let put_off = plan.report.waiting.iter().filter(|wait| matches!(wait.on, WaitingOn::Growth { .. }));
+    let put_off = plan
+        .report
+        .waiting
+        .iter()
+        .filter(|wait| matches!(wait.on, WaitingOn::Growth { .. } | WaitingOn::Quota { .. }));
     let left = plan.report.infeasible.iter().map(|left| &left.subject);
     for subject in left.chain(put_off.map(|wait| &wait.subject)) {
         if let Subject::Pods { namespace, name, .. } = subject {

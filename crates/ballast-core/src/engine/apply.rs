@@ -7,6 +7,7 @@ use crate::kube::Name;
 use crate::memory::{AHEAD_LONGEST, Addition, Launch, LaunchKind, Ledger, Removal};
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{Action, ActionKind, DecisionId, Plan, PlanId};
+use crate::planner;
 use crate::policy::{Direction, Mode, StopMode, VmPoolSpec};
 use crate::procedure::{Receipt, VmStart, VmStop};
 use crate::publish::LastAction;
@@ -191,9 +192,11 @@ impl Executor {
             }
             Machine::Stop(stop) => {
                 let removal = ledger.removals.get(*name).filter(|_| !stop.is_beyond_recall());
-                let is_unsure = !stop.has_begun() && is_blind(snapshot, now);
+                // What waits for its ledger to be stored has not begun: it goes the way of what would be decided now.
+                let is_unsure = |pool: &Name| !stop.has_begun() && planner::is_blind(snapshot, pool, now);
                 removal.is_some_and(|removal| {
-                    is_unsure || no_removal(name, removal, snapshot, &unheeded, least(name), now)
+                    is_unsure(&removal.pool)
+                        || no_removal(name, removal, snapshot, &unheeded, least(name), now)
                 })
             }
             Machine::Uncordon(_) => false,
@@ -270,13 +273,6 @@ fn no_removal(
     is_paused(snapshot, pool, Direction::Down, now)
         || pool.spec.lowers(least)
         || node.is_some_and(|node| must_stay(snapshot, node, pool, &removal.displaces, unheeded, now))
-}
-
-/// Whether what removals are decided by is not known. What was decided just before waits for its ledger to be stored, and has
-/// not begun: it goes the way of what would be decided now.
-fn is_blind(snapshot: &Snapshot, now: Time) -> bool {
-    let kinds = [ObjectKind::Node, ObjectKind::Pod, ObjectKind::PodDisruptionBudget];
-    kinds.into_iter().any(|kind| snapshot.trouble(&Source::kubernetes(kind), now).is_some())
 }
 
 /// Whether a pool that has no document was taken away, and is not just not read yet.

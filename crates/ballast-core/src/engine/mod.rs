@@ -246,12 +246,16 @@ impl Engine {
             recorder.push(now, Body::Observed { observations: observations.clone() });
         }
         self.executor.arrive(now);
+        let loses_sight = observations.iter().any(|observation| observation.outcome.is_err());
         for observation in observations {
             self.waking.note(now, &observation);
             self.executor.note(now, &observation);
             self.store.observe(observation);
         }
         let plan = self.waking.is_due(now).then(|| self.plan(now));
+        if loses_sight && plan.is_none() {
+            self.executor.heed(now, &self.store.snapshot());
+        }
         self.executor.wake(now);
         self.outcome(now, plan)
     }

@@ -209,7 +209,7 @@ impl Room {
             size,
             size_before: size,
             leaving: leaving(pool, snapshot, memory),
-            missing: missing(pool, snapshot, now),
+            missing: missing(pool, snapshot, memory, now),
             ready,
             starting,
             min,
@@ -257,9 +257,11 @@ fn leaving(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory) -> u32 {
 /// How long after it came a node may be missing from lists of instances: clouds lag behind.
 const LISTS_LAG: Span = Span::from_hours(1);
 
+/// Nodes that say nothing and that no list names, though their machines may run; what is under way is counted there.
+///
 /// Of two storms: nodes were silent, the list of instances was empty or lagged, and a pool got a machine more than its maximum
 /// (seeds 773 and 4116).
-fn missing(pool: &PoolEntry, snapshot: &Snapshot, now: Time) -> u32 {
+fn missing(pool: &PoolEntry, snapshot: &Snapshot, memory: &Memory, now: Time) -> u32 {
     let may_lack = snapshot.may_lack(&Source::instances(&pool.name), now);
     let is_own =
         |node: &&NodeEntry| node.pool.is_some_and(|at| snapshot.pools[at as usize].name == pool.name);
@@ -267,8 +269,11 @@ fn missing(pool: &PoolEntry, snapshot: &Snapshot, now: Time) -> u32 {
         let created = node.node.as_ref().and_then(|node| node.metadata.creation_timestamp);
         created.is_some_and(|at| now.since(at) < LISTS_LAG)
     };
+    let ledger = &memory.ledger;
+    let is_busy = |name: &Name| ledger.launches.contains_key(name) || ledger.removals.contains_key(name);
+    let is_counted = |node: &&NodeEntry| is_busy(&node.name) || is_busy(snapshot.machine_of(node));
     let ghosts = snapshot.ghosts.iter().map(|&slot| snapshot.node(slot)).filter(is_own);
-    ghosts.filter(|node| may_lack || is_new(node)).count() as u32
+    ghosts.filter(|node| (may_lack || is_new(node)) && !is_counted(node)).count() as u32
 }
 
 /// Why a pool takes no launch at all now.

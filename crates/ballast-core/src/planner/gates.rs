@@ -38,14 +38,7 @@ impl Gates {
         };
         let nodes = known(Subject::Cluster, Source::kubernetes(ObjectKind::Node));
         let pods = known(Subject::Cluster, Source::kubernetes(ObjectKind::Pod));
-        let budgets = known(Subject::Cluster, Source::kubernetes(ObjectKind::PodDisruptionBudget));
-        // A pause or a lower limit that was written meanwhile may not have been seen.
-        let policies = known(Subject::Cluster, Source::kubernetes(ObjectKind::ClusterPolicy))
-            & known(Subject::Cluster, Source::kubernetes(ObjectKind::VmPool));
-        // Room may be held that was not told of. Where nobody tells of these kinds at all, there is none.
-        let asks = ObjectKind::ASKS.map(Source::kubernetes);
-        let asks = asks.into_iter().filter(|source| snapshot.sources.contains_key(source));
-        let asks = asks.fold(true, |all, source| known(Subject::Cluster, source) & all);
+        let others = besides(snapshot).fold(true, |all, source| known(Subject::Cluster, source) & all);
         let mut held_pools = Vec::new();
         for pool in &snapshot.pools {
             let subject = Subject::Pool { name: pool.name.clone() };
@@ -86,10 +79,34 @@ impl Gates {
         }
         Self {
             blind: !nodes || !pods,
-            removals: budgets && policies && asks && settled && !policy.pause.holds(Direction::Down, now),
+            removals: others && settled && !policy.pause.holds(Direction::Down, now),
             held_pools,
         }
     }
+}
+
+/// What removals need to know besides nodes and pods.
+fn besides(snapshot: &Snapshot) -> impl Iterator<Item = Source> {
+    // A pause or a lower limit that was written meanwhile may not have been seen.
+    let needed = [ObjectKind::PodDisruptionBudget, ObjectKind::ClusterPolicy, ObjectKind::VmPool];
+    // Room may be held that was not told of. Where nobody tells of these kinds at all, there is none.
+    let asks = ObjectKind::ASKS.map(Source::kubernetes).into_iter();
+    needed
+        .map(Source::kubernetes)
+        .into_iter()
+        .chain(asks.filter(|source| snapshot.sources.contains_key(source)))
+}
+
+/// Whether what removals from a pool are decided by is not known now.
+pub(crate) fn is_blind(snapshot: &Snapshot, pool: &Name, now: Time) -> bool {
+    let seen = [ObjectKind::Node, ObjectKind::Pod].map(Source::kubernetes).into_iter();
+    let mut sources = seen.chain(besides(snapshot)).chain([Source::instances(pool)]);
+    let is_troubled = |source: Source| {
+        snapshot.trouble(&source, now).is_some()
+            || (SETTLING.map(Source::kubernetes).contains(&source)
+                && snapshot.settles_at(&source, now).is_some())
+    };
+    sources.any(is_troubled)
 }
 
 /// Instances of a pool that run for long, are no nodes, and are not ours to let go.
@@ -123,10 +140,12 @@ fn ghosts(snapshot: &Snapshot) -> Vec<Hold> {
     by_pool.into_iter().map(hold).collect()
 }
 
+/// Kinds of which a list that was suddenly much shorter is not built on for a while.
+const SETTLING: [ObjectKind; 3] = [ObjectKind::Node, ObjectKind::Pod, ObjectKind::PodDisruptionBudget];
+
 /// Whether no list of what lives in Kubernetes was suddenly much shorter a while ago.
 fn settled(snapshot: &Snapshot, now: Time, report: &mut Report) -> bool {
-    let kinds = [ObjectKind::Node, ObjectKind::Pod, ObjectKind::PodDisruptionBudget];
-    let unsettled = kinds.into_iter().find_map(|kind| {
+    let unsettled = SETTLING.into_iter().find_map(|kind| {
         let source = Source::kubernetes(kind);
         let is_believed = snapshot.trouble(&source, now).is_none();
         snapshot.settles_at(&source, now).filter(|_| is_believed).map(|until| (source, until))

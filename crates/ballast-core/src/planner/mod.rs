@@ -20,6 +20,7 @@ use crate::wish::ElasticWish;
 
 use actions::Numbering;
 use gates::Gates;
+pub(crate) use gates::is_blind;
 use place::{Placed, Placing};
 use recall::{Given, LastWishes, Recall};
 use say::Said;

@@ -14,7 +14,7 @@ use crate::kube::{AskCondition, CapacityBuffer, Name, ProvisioningRequest};
 use crate::observation::{ObjectKind, Source};
 use crate::plan::{Limit, SkipReason, Subject, Waiting, WaitingOn, plural};
 use crate::policy::Mode;
-use crate::scalers::nodes::{Asked, UNITS_MAX, asked, size_of};
+use crate::scalers::nodes::{Asked, UNITS_MAX, asked, heed_quotas, size_of};
 use crate::snapshot::{Ask, AskObject, AskRef, RequestClass, RequestStage};
 use crate::units::Time;
 
@@ -125,7 +125,9 @@ pub(super) fn asks(parts: &Parts<'_>) -> BTreeMap<AskRef, AskSaid> {
     if snapshot.asks.is_empty() || snapshot.policy.mode != Mode::Enforce || parts.knows_no_asks() {
         return BTreeMap::new();
     }
-    let asked = asked(snapshot, parts.now);
+    // As the plan saw them: what goes beyond quotas was taken off.
+    let mut asked = asked(snapshot, parts.now);
+    heed_quotas(snapshot, &mut asked);
     let said = |(reference, ask): (&AskRef, &Ask)| {
         let (before, after) = match &ask.object {
             AskObject::Buffer(buffer) => parts.of_buffer(reference, buffer, ask, &asked)?,

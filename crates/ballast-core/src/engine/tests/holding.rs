@@ -6,7 +6,9 @@ use crate::engine::Engine;
 use crate::fixtures::{Cluster, labels};
 use crate::kube::Name;
 use crate::memory::{History, JobHistory, Ledger, Resize, StoredHistory};
-use crate::observation::{Body, Change, ErrorClass, InstanceState, Object, ObjectKind, Observation, Source};
+use crate::observation::{
+    Body, Change, ErrorClass, InstanceState, Object, ObjectKind, Observation, Source, SourceError,
+};
 use crate::procedure::{GaveUp, Receipt, Reply, Request};
 use crate::snapshot::CORDON_MARK;
 use crate::units::Span;
@@ -267,4 +269,25 @@ fn the_view_shows_what_waits_and_what_is_under_way() {
     assert_eq!(view.cost_per_hour, crate::units::Money::from_f64(4.0).unwrap());
     assert!(view.nodes.iter().all(|node| node.kept_because.is_some()));
     assert!(view.next_look.is_some());
+}
+
+#[test]
+fn a_removal_that_has_not_begun_does_not_begin_once_it_is_blind() {
+    // Seed 1465 of the storms: it waited for its ledger, and the view was lost meanwhile.
+    for (kind, begins) in [(None, true), (Some(ObjectKind::Pod), false), (Some(ObjectKind::VmPool), false)] {
+        let cluster = one_unneeded();
+        let mut engine = Engine::new(None).unwrap();
+        let first = engine.tick(cluster.now, cluster.observations());
+        assert_eq!(engine.memory().ledger.removals.len(), 1);
+        let soon = cluster.now + Span::from_secs(1);
+        let lost = kind.map(|kind| Observation {
+            source: Source::kubernetes(kind),
+            taken_at: soon,
+            outcome: Err(SourceError { class: ErrorClass::Transient, message: "said the test".into() }),
+        });
+        let _ = engine.tick(soon, lost.into_iter().collect());
+        let then = engine.settle(soon, first.requests[0].0, Reply::Done);
+        let cordons = then.requests.iter().any(|(_, request)| matches!(request, Request::Cordon { .. }));
+        assert_eq!(cordons, begins, "{kind:?}: {:?}", then.requests);
+    }
 }

@@ -93,6 +93,68 @@ fn a_gang_and_a_request_are_within_a_quota_whole_or_not_at_all() {
     assert_eq!((made(&plan, "cpu"), beyond(&plan)), (2, excess("spare", 1, "cpu")));
 }
 
+#[test]
+fn what_runs_beyond_a_quota_keeps_nobody_from_the_rest_of_it() {
+    let mut cluster = with_quota(&[("cpu", "4"), ("memory", "64Gi"), ("pods", "9")]);
+    for node in ["n1", "n2"] {
+        cluster.node(node, "cpu");
+        cluster.running(&format!("big-{node}"), node, &[("cpu", "3")]);
+    }
+    cluster.pending("web-1", &[("memory", "15Gi")]);
+    cluster.pending("web-2", &[("memory", "15Gi")]);
+    cluster.pending("web-3", &[("memory", "15Gi")]);
+    let plan = checked(&mut cluster);
+    assert!(made(&plan, "cpu") > 0 && beyond(&plan).is_empty(), "{:?}", plan.report);
+}
+
+#[test]
+fn what_no_machine_would_help_takes_nothing_from_a_quota() {
+    let mut cluster = with_quota(&[("cpu", "3")]);
+    let gated = cluster.pending("a-1", &BIG);
+    crate::fixtures::with_spec(gated, |spec| {
+        spec.scheduling_gates =
+            serde_json::from_value(serde_json::json!([{"name": "queue"}])).expect("gates");
+    });
+    let member = cluster.pending("b-1", &BIG);
+    member.metadata.labels = labels(&[("scheduling.x-k8s.io/pod-group", "train")]);
+    member.metadata.annotations = labels(&[("ballast.dev/gang-size", "3")]);
+    cluster.pending("c-1", &BIG);
+    let plan = checked(&mut cluster);
+    assert_eq!((made(&plan, "cpu"), beyond(&plan)), (1, Vec::new()));
+}
+
+#[test]
+fn what_was_promised_to_a_request_is_spent() {
+    let mut cluster = with_quota(&[("cpu", "6")]);
+    cluster.template("big", &BIG);
+    let now = cluster.now;
+    let first = cluster.request("first", "best-effort-atomic-scale-up", "big", 2);
+    let provisioned = crate::kube::AskCondition {
+        kind: "Provisioned".into(),
+        status: "True".into(),
+        last_transition_time: Some(now),
+        ..Default::default()
+    };
+    first.status.conditions = vec![provisioned];
+    cluster.request("second", "best-effort-atomic-scale-up", "big", 1);
+    assert_eq!(beyond(&checked(&mut cluster)), excess("second", 1, "cpu"));
+}
+
+#[test]
+fn a_request_goes_beyond_its_quota_together_with_its_pods() {
+    let mut cluster = with_quota(&[("cpu", "6")]);
+    cluster.template("big", &BIG);
+    cluster.request("job", "best-effort-atomic-scale-up", "big", 3);
+    for pod in 1..=2 {
+        let pod = cluster.pending(&format!("job-{pod}"), &BIG);
+        pod.metadata.annotations = labels(&[("autoscaling.x-k8s.io/consume-provisioning-request", "job")]);
+    }
+    let plan = checked(&mut cluster);
+    assert_eq!(made(&plan, "cpu"), 0, "{:?}", plan.report.waiting);
+    cluster.policy.tenants[0].quota = amounts(&[("cpu", "9")]);
+    assert_eq!(made(&checked(&mut cluster), "cpu"), 3);
+}
+
 /// Three nodes with little on them, each of which a pod of one namespace keeps, and one with room.
 fn guarded(cap: Option<u32>) -> Cluster {
     let mut cluster = Cluster::new();

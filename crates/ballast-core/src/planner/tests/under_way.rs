@@ -54,14 +54,19 @@ fn a_machine_on_its_way_up_is_one_place_whatever_its_former_node_says() {
 #[test]
 fn a_young_node_that_fell_is_no_place() {
     // Seeds 765 and 2571 of the storms: part of a gang was meant for nodes that hung or flapped a minute after they had come.
-    for (status, ready_for, expected) in [("False", 0, 0), ("False", 60, 1), ("Unknown", 0, 1)] {
+    // One that is ready and has none of its GPUs yet is on its way.
+    for (status, ready_for, expected) in
+        [("False", 0, 0), ("False", 60, 1), ("Unknown", 0, 1), ("True", 60, 0)]
+    {
         let mut cluster = Cluster::new();
-        cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+        let gpus = [("cpu", "4"), ("memory", "16Gi"), ("pods", "110"), ("nvidia.com/gpu", "1")];
+        cluster.pool("cpu", a_pool(if status == "True" { &gpus } else { &SMALL }, 10, 1.0));
         let created = cluster.now - Span::from_mins(2);
         let node = cluster.node("n1", "cpu");
         node.metadata.creation_timestamp = Some(created);
         node.status.conditions[0].status = status.into();
         node.status.conditions[0].last_transition_time = Some(created + Span::from_secs(ready_for));
+        node.status.allocatable.remove("nvidia.com/gpu");
         cluster.pending("web-1", &[("cpu", "3")]);
         assert_eq!(made(&checked(&mut cluster), "cpu"), expected, "{status} {ready_for}");
     }
@@ -308,4 +313,31 @@ fn what_joins_under_another_name_is_still_kept_for_its_gang() {
         plan.actions
     );
     assert_eq!(cluster.memory.history.gangs["default/train"].nodes.len(), 1);
+}
+
+#[test]
+fn nothing_is_released_on_a_list_of_nodes_that_was_suddenly_short() {
+    // Seeds 1429 and 3260 of the storms: nodes were not listed, and their machines looked as if they had never joined.
+    let mut cluster = Cluster::new();
+    cluster.pool("cpu", a_pool(&SMALL, 10, 1.0));
+    for name in ["n1", "n2", "n3", "n4", "n5", "n6"] {
+        cluster.node(name, "cpu");
+        let instance = cluster.instances.get_mut(&*format!("sim:///{name}")).expect("an instance");
+        (instance.token, instance.since) = ("made".into(), Some(noon() - Span::from_hours(5)));
+        cluster.memory.history.idle_since.insert(name.into(), noon() - Span::from_hours(1));
+    }
+    let mut store = cluster.store();
+    let list = |nodes: Vec<crate::observation::Object>, at: Time| Observation {
+        source: Source::kubernetes(crate::observation::ObjectKind::Node),
+        taken_at: at,
+        outcome: Ok(crate::observation::Body::Listed(nodes)),
+    };
+    (0..2).for_each(|_| store.observe(list(Vec::new(), cluster.now)));
+    let (plan, _) =
+        crate::planner::plan(&store.snapshot(), &cluster.memory, cluster.now, &mut Default::default());
+    assert_eq!(plan.actions, []);
+    // Where they never were nodes, they go.
+    cluster.nodes.clear();
+    let released = kinds(&checked(&mut cluster));
+    assert_eq!(released.iter().filter(|(kind, _)| *kind == ActionKind::ReleaseInstance).count(), 6);
 }

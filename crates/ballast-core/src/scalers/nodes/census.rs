@@ -94,7 +94,12 @@ fn has_fallen(node: &NodeEntry) -> bool {
     let Some(node) = node.node.as_ref() else { return false };
     let Some(ready) = node.condition("Ready") else { return false };
     let changed = |created: Time| ready.last_transition_time.is_some_and(|at| at > created + CLOCKS_APART);
-    &*ready.status == "Unknown" || node.metadata.creation_timestamp.is_some_and(changed)
+    // One that is ready waits for its devices.
+    match &*ready.status {
+        "True" => false,
+        "Unknown" => true,
+        _ => node.metadata.creation_timestamp.is_some_and(changed),
+    }
 }
 
 /// Whether a node became ready after a launch: one of a new machine cannot be older than it.

@@ -4,13 +4,13 @@
 //! request that is all or nothing, goes beyond with all of it.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::kube::{Name, Requests};
 use crate::snapshot::{AskRef, Snapshot};
 
 use super::asks::{Asked, How};
-use super::wishes::priority_of;
+use super::wishes::{gangs, kept_back, preemptions, priority_of};
 
 /// What counts as one for each pod.
 const PODS: &str = "pods";
@@ -34,6 +34,25 @@ pub(crate) struct Excess {
 /// What is left of a quota, in thousandths.
 struct Left(BTreeMap<Name, i128>);
 
+/// What is within a quota together, or not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kin<'s> {
+    /// Nothing but itself: pods of a class.
+    Alone(u32),
+    /// A gang, by namespace and name.
+    Gang(&'s Name, &'s Name),
+    /// A request that is all or nothing, by its number, with those of its pods that wait.
+    Ask(usize),
+}
+
+/// Pods that wait and are kin.
+struct Turn<'s> {
+    /// Whose turn comes first: the highest priority, then the first name.
+    order: (Reverse<i32>, &'s Name, &'s Name),
+    /// Classes, and how many pods of each wait.
+    members: Vec<(u32, u32)>,
+}
+
 /// Takes what goes beyond quotas off what is asked for, and tells of it.
 pub(crate) fn heed_quotas(snapshot: &Snapshot, asked: &mut Vec<Asked>) -> Beyond {
     let mut beyond = Beyond::default();
@@ -41,42 +60,78 @@ pub(crate) fn heed_quotas(snapshot: &Snapshot, asked: &mut Vec<Asked>) -> Beyond
         return beyond;
     }
     let mut quotas = quotas(snapshot);
-    let mut turns = Vec::new();
-    for (&slot, queue) in &snapshot.pending {
-        let Some((_, first, _)) = queue.first() else { continue };
-        let (class, count) = (snapshot.class(slot), queue.len() as u32);
-        turns.push((Reverse(priority_of(snapshot, class)), &class.key.namespace, first, slot, count));
+    // What was promised is spent.
+    for ask in asked.iter().filter(|ask| matches!(ask.how, How::Booked { .. })) {
+        let Some(left) = quotas.get_mut(&ask.reference.namespace) else { continue };
+        ask.units.iter().for_each(|units| left.spend(&snapshot.class(units.class).amounts, units.count));
     }
-    turns.sort_unstable();
-    let mut seen = BTreeSet::new();
-    for &(_, namespace, _, slot, count) in &turns {
-        let class = snapshot.class(slot);
-        let Some(left) = quotas.get_mut(namespace) else { continue };
-        let Some(gang) = &class.gang else {
-            if let Some(excess) = left.take(&class.amounts, count) {
-                beyond.pods.insert(slot, excess);
+    let mut judged: BTreeMap<usize, bool> = BTreeMap::new();
+    for (kin, turn) in turns(snapshot, asked) {
+        let Some(left) = quotas.get_mut(turn.order.1) else { continue };
+        let amounts = |&(slot, count): &(u32, u32)| (&*snapshot.class(slot).amounts, count);
+        let mut units: Vec<(&Requests, u32)> = turn.members.iter().map(amounts).collect();
+        match kin {
+            Kin::Alone(slot) => {
+                let (requests, count) = units[0];
+                beyond.pods.extend(left.take(requests, count).map(|excess| (slot, excess)));
+                continue;
             }
-            continue;
-        };
-        if seen.insert(gang.identity()) {
-            let is_member = |slot: u32| {
-                snapshot.class(slot).gang.as_ref().map(|own| own.identity()) == Some(gang.identity())
-            };
-            let members: Vec<(u32, u32)> = turns
-                .iter()
-                .map(|&(.., slot, count)| (slot, count))
-                .filter(|(slot, _)| is_member(*slot))
-                .collect();
-            let units: Vec<(&Requests, u32)> =
-                members.iter().map(|(slot, count)| (&*snapshot.class(*slot).amounts, *count)).collect();
-            if let Some(resource) = left.take_all(&units) {
-                let excess = |count| Excess { count, resource: resource.clone() };
-                beyond.pods.extend(members.iter().map(|&(slot, count)| (slot, excess(count))));
+            Kin::Gang(..) => {}
+            Kin::Ask(number) => {
+                units.extend(asked[number].units.iter().map(|units| amounts(&(units.class, units.count))));
             }
         }
+        let short = left.take_all(&units);
+        if let Kin::Ask(number) = kin {
+            judged.insert(number, short.is_none());
+            beyond.asks.extend(short.clone().map(|resource| {
+                let ask = &asked[number];
+                (ask.reference.clone(), Excess { count: ask.count(), resource })
+            }));
+        }
+        if let Some(resource) = short {
+            let excess = |count| Excess { count, resource: resource.clone() };
+            beyond.pods.extend(turn.members.iter().map(|&(slot, count)| (slot, excess(count))));
+        }
     }
-    asked.retain_mut(|ask| heed_quota_of(snapshot, &mut quotas, ask, &mut beyond));
+    let mut number = 0;
+    asked.retain_mut(|ask| {
+        let is_judged = judged.get(&number).copied();
+        number += 1;
+        is_judged.unwrap_or_else(|| heed_quota_of(snapshot, &mut quotas, ask, &mut beyond))
+    });
     beyond
+}
+
+/// What waits and could be helped by a machine, whose turn comes first. What is behind a gate, waits for a volume or for more of
+/// its gang takes nothing from the others.
+fn turns<'s>(snapshot: &'s Snapshot, asked: &[Asked]) -> Vec<(Kin<'s>, Turn<'s>)> {
+    let gangs = gangs(snapshot, &preemptions(snapshot));
+    let mut turns: BTreeMap<Kin<'s>, Turn<'s>> = BTreeMap::new();
+    for (&slot, queue) in &snapshot.pending {
+        let class = snapshot.class(slot);
+        let Some((_, first, _)) = queue.first().filter(|_| kept_back(class).is_none()) else { continue };
+        let consumed = asked.iter().position(|ask| ask.how == How::Atomic && ask.is_consumed_by(class));
+        let kin = match (consumed, &class.gang) {
+            (Some(number), _) => Kin::Ask(number),
+            (None, Some(gang)) => {
+                let (namespace, name) = gang.identity();
+                let state = gangs.get(&(namespace, name));
+                if state.is_none_or(|state| state.bound + state.pending < state.gang.size) {
+                    continue;
+                }
+                Kin::Gang(namespace, name)
+            }
+            (None, None) => Kin::Alone(slot),
+        };
+        let order = (Reverse(priority_of(snapshot, class)), &class.key.namespace, first);
+        let turn = turns.entry(kin).or_insert(Turn { order, members: Vec::new() });
+        turn.order = turn.order.min(order);
+        turn.members.push((slot, queue.len() as u32));
+    }
+    let mut turns: Vec<(Kin<'s>, Turn<'s>)> = turns.into_iter().collect();
+    turns.sort_by_key(|(kin, turn)| (turn.order, *kin));
+    turns
 }
 
 /// Takes what goes beyond off an ask; whether anything is left of it.
@@ -93,8 +148,7 @@ fn heed_quota_of(
         How::Atomic => {
             let units = ask.units.iter().map(|units| (&*snapshot.class(units.class).amounts, units.count));
             let Some(resource) = left.take_all(&units.collect::<Vec<_>>()) else { return true };
-            let count = ask.units.iter().map(|units| units.count).sum();
-            beyond.asks.push((ask.reference.clone(), Excess { count, resource }));
+            beyond.asks.push((ask.reference.clone(), Excess { count: ask.count(), resource }));
             false
         }
         How::Buffer => {

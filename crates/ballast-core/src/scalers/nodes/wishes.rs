@@ -401,7 +401,7 @@ pub(crate) fn preemptions(snapshot: &Snapshot) -> Preemptions {
 }
 
 /// What keeps the scheduler from looking at pods of a class at all.
-fn kept_back(class: &Class) -> Option<WaitingOn> {
+pub(super) fn kept_back(class: &Class) -> Option<WaitingOn> {
     if !class.key.spec.scheduling_gates.is_empty() {
         return Some(WaitingOn::SchedulingGate);
     }
@@ -410,7 +410,10 @@ fn kept_back(class: &Class) -> Option<WaitingOn> {
 
 /// Gangs with members that wait. A gang is one by its name: where its members say different sizes, or only some of them say
 /// one, the greatest counts.
-fn gangs<'a>(snapshot: &'a Snapshot, preemptions: &Preemptions) -> BTreeMap<(&'a Name, &'a Name), GangState> {
+pub(super) fn gangs<'a>(
+    snapshot: &'a Snapshot,
+    preemptions: &Preemptions,
+) -> BTreeMap<(&'a Name, &'a Name), GangState> {
     let mut gangs: BTreeMap<(&Name, &Name), GangState> = BTreeMap::new();
     if !snapshot.pending.keys().any(|&slot| snapshot.class(slot).gang.is_some()) {
         return gangs;
