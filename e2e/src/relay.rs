@@ -93,7 +93,7 @@ async fn pass_on(State(inner): State<Arc<Inner>>, request: Request) -> Response 
     };
     let mut request = http::Request::new(kube::client::Body::from(body.to_vec()));
     (*request.method_mut(), *request.uri_mut()) = (head.method, head.uri);
-    for name in [http::header::ACCEPT, http::header::CONTENT_TYPE] {
+    for name in [http::header::ACCEPT, http::header::AUTHORIZATION, http::header::CONTENT_TYPE] {
         if let Some(value) = head.headers.get(&name) {
             request.headers_mut().insert(name, value.clone());
         }

@@ -14,7 +14,7 @@ metadata: {name: all-but-pods}
 rules:
 - apiGroups: ['*']
   resources: [nodes, poddisruptionbudgets, persistentvolumes, persistentvolumeclaims, daemonsets, priorityclasses, podtemplates,
-              capacitybuffers, provisioningrequests, clusterpolicies, vmpools, configmaps, leases, pods/eviction]
+              capacitybuffers, provisioningrequests, clusterpolicies, vmpools, configmaps, secrets, leases, pods/eviction]
   verbs: ['*']
 ---
 apiVersion: rbac.authorization.k8s.io/v1
