@@ -1,21 +1,10 @@
 //! What `ballast check` and `plan` tell beside errors and plans: what is probably not meant, and what to do instead.
 
-use snapbox::cmd::{Command, cargo_bin};
+mod support;
+
 use snapbox::str;
 
-const CLUSTER: &str = "tests/documents/cluster.yaml";
-
-fn ballast(args: &[&str]) -> Command {
-    Command::new(cargo_bin!("ballast"))
-        .args(args)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .env("COLUMNS", "100")
-        .env_remove("NO_COLOR")
-}
-
-fn cluster() -> String {
-    std::fs::read_to_string(CLUSTER).unwrap()
-}
+use support::{CLUSTER, ballast, cluster};
 
 #[test]
 fn what_is_probably_not_meant_is_told_and_keeps_nothing_from_being_good() {

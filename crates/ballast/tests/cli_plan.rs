@@ -1,25 +1,10 @@
 //! `ballast plan` and `import` as people type them: what becomes of documents that are good.
 
-use snapbox::cmd::{Command, cargo_bin};
+mod support;
+
 use snapbox::str;
 
-const CLUSTER: &str = "tests/documents/cluster.yaml";
-
-fn ballast(args: &[&str]) -> Command {
-    Command::new(cargo_bin!("ballast"))
-        .args(args)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .env("COLUMNS", "100")
-        .env_remove("NO_COLOR")
-}
-
-fn stdout(args: &[&str]) -> String {
-    String::from_utf8(ballast(args).output().unwrap().stdout).unwrap()
-}
-
-fn cluster() -> String {
-    std::fs::read_to_string(CLUSTER).unwrap()
-}
+use support::{CLUSTER, ballast, cluster, stdout};
 
 #[test]
 fn a_plan_names_what_it_does_not_act_upon_yet() {

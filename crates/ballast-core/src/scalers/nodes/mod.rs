@@ -5,13 +5,16 @@
 //! little would have to leave are emptied, if all that is displaced fits elsewhere together, and if it pays.
 
 mod asks;
+mod budgets;
 mod census;
 mod drain;
 mod holds;
 mod leaving;
+mod patience;
 mod protection;
 mod quota;
 mod removal;
+mod staying;
 mod wishes;
 
 pub(crate) use asks::{Asked, UNITS_MAX, asked, size_of};
@@ -21,5 +24,6 @@ pub(crate) use holds::holds_with;
 pub(crate) use leaving::{keep_room, still_to_leave};
 pub(crate) use protection::{Kept, Unheeded, kept};
 pub(crate) use quota::{Beyond, heed_quotas};
-pub(crate) use removal::{Going, Removals, Weighing, Why, displaceable, must_stay};
+pub(crate) use removal::{Going, Removals, Weighing, Why};
+pub(crate) use staying::{displaceable, must_stay};
 pub(crate) use wishes::{NodeWishes, Preemptions, preemptions};

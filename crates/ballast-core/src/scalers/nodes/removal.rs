@@ -6,31 +6,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::grant::{Bins, Room, Rooms};
+use crate::grant::{Bins, Rooms};
 use crate::kube::Name;
-use crate::memory::{GangHold, LaunchKind, Memory};
-use crate::observation::{ObjectKind, Source};
-use crate::plan::{Candidate, Hold as PlanHold, HoldReason, Limit, PodBlock, Subject, UnsafeToRemove};
-use crate::policy::{Direction, RemovalBudget, StopMode, VmPoolSpec};
-use crate::snapshot::{BaseState, Class, NodeEntry, PoolEntry, Snapshot};
-use crate::units::{Money, Share, Span, Time};
+use crate::memory::{GangHold, Memory};
+use crate::plan::{Candidate, Hold as PlanHold, HoldReason, Limit, Subject, UnsafeToRemove};
+use crate::snapshot::{NodeEntry, Snapshot};
+use crate::units::{Share, Time};
 
-use super::census::is_young;
+use super::budgets::Budgets;
 use super::holds::{Hold, holds};
-use super::leaving::{leave, still_to_leave};
+use super::leaving::leave;
+use super::patience::{Pace, lost, not_yet};
 use super::protection::{Unheeded, capped};
-
-/// No more than this share of a pool or cluster is removed within a window, whatever a document says, unless it lifts the
-/// ceiling by name.
-const CEILING: Share = Share::percent(34);
-/// Labels of nodes that are never touched.
-const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
-/// The annotation of a node that is never touched.
-const DO_NOT_DISRUPT: [&str; 3] = [
-    "ballast.dev/do-not-disrupt",
-    "karpenter.sh/do-not-disrupt",
-    "cluster-autoscaler.kubernetes.io/scale-down-disabled",
-];
+use super::staying::{displaced, is_waited_for, never};
 
 /// What goes, and why the others stay.
 #[derive(Debug, Default)]
@@ -88,22 +76,6 @@ pub(crate) struct Weighing<'a, 'b> {
     removals: Removals,
     /// Pools whose cool-down was told of, and pools or the cluster whose budget was.
     told: BTreeSet<(bool, Option<usize>)>,
-}
-
-/// How fast a pool comes and when it last grew.
-struct Pace {
-    boot: Span,
-    last_added: Option<Time>,
-}
-
-/// What is counted down while nodes are chosen.
-struct Budgets {
-    pools: Vec<i64>,
-    cluster: i64,
-    /// Disruptions that each budget still allows.
-    disruptions: Vec<i64>,
-    /// All claims and volumes there are have been told of.
-    volumes_known: bool,
 }
 
 /// Nodes that little would have to leave, the emptiest first; among equals those whose pods cost least to delete, then the
@@ -326,20 +298,6 @@ impl<'a, 'b> Weighing<'a, 'b> {
     }
 }
 
-impl Pace {
-    fn new(pool: &PoolEntry, memory: &Memory) -> Self {
-        let added = memory.ledger.added.iter().filter(|added| added.pool == pool.name);
-        let again = match pool.spec.stop {
-            StopMode::Delete => LaunchKind::Create,
-            StopMode::Deallocate => LaunchKind::Start,
-        };
-        Self {
-            boot: memory.history.boot_p95(&pool.name, again).unwrap_or(pool.spec.times.boot),
-            last_added: added.map(|added| added.at).max(),
-        }
-    }
-}
-
 /// When time alone may have changed a verdict.
 fn looks_again(verdict: &UnsafeToRemove) -> Option<Time> {
     match verdict {
@@ -347,262 +305,4 @@ fn looks_again(verdict: &UnsafeToRemove) -> Option<Time> {
         UnsafeToRemove::CoolDown { until } | UnsafeToRemove::HeldForGang { until, .. } => Some(*until),
         _ => None,
     }
-}
-
-/// Whether a node whose removal is under way has to stay after all: of it, of its pool or of a pod that it still has to move
-/// something was said meanwhile that would have kept it.
-pub(crate) fn must_stay(
-    snapshot: &Snapshot,
-    node: &NodeEntry,
-    pool: &PoolEntry,
-    displaces: &[Name],
-    unheeded: &Unheeded<'_>,
-    now: Time,
-) -> bool {
-    let blocks = |&number: &u32| {
-        let pod = snapshot.pod(number);
-        let class = snapshot.class(pod.class);
-        let covered = covering(snapshot, pod.class).next().is_some();
-        !pod.leaving
-            && displaces.contains(&pod.uid)
-            && unheeded.block(class, &node.name, covered, &pool.spec.scale_down).is_some()
-    };
-    forbidden(snapshot, node, pool, now).is_some() || node.pods.iter().any(blocks)
-}
-
-/// What keeps a node whatever happens elsewhere.
-fn never(
-    snapshot: &Snapshot,
-    node: &NodeEntry,
-    machine: &Name,
-    pool: &PoolEntry,
-    memory: &Memory,
-    now: Time,
-) -> Option<UnsafeToRemove> {
-    let object = node.node.as_ref()?;
-    let removals = &memory.ledger.removals;
-    let leaves = removals.contains_key(&node.name) || removals.contains_key(machine);
-    if leaves || node.state == BaseState::CordonedByUs {
-        return Some(UnsafeToRemove::BeingRemoved);
-    }
-    if let Some(reason) = forbidden(snapshot, node, pool, now) {
-        return Some(reason);
-    }
-    if !pool.instances.contains_key(&object.spec.provider_id) {
-        return Some(UnsafeToRemove::InstanceUnknown);
-    }
-    let rising = memory.ledger.launches.contains_key(machine)
-        || (node.state == BaseState::NotReady && is_young(pool, object.metadata.creation_timestamp, now));
-    let at = now + pool.spec.times.boot_deadline;
-    rising.then_some(UnsafeToRemove::TooSoon { at })
-}
-
-/// What somebody has said that keeps a node.
-fn forbidden(snapshot: &Snapshot, node: &NodeEntry, pool: &PoolEntry, now: Time) -> Option<UnsafeToRemove> {
-    let object = node.node.as_ref()?;
-    // Of the two objects one is of the past, and it may be this one; the work is on the other.
-    if snapshot.has_twin(node) {
-        return Some(UnsafeToRemove::SharedMachine);
-    }
-    if CONTROL_PLANE.iter().any(|label| object.metadata.labels.contains_key(*label)) {
-        return Some(UnsafeToRemove::ControlPlane);
-    }
-    if DO_NOT_DISRUPT.iter().any(|key| object.metadata.annotation(key).is_some_and(|value| value != "false"))
-    {
-        return Some(UnsafeToRemove::DoNotDisrupt);
-    }
-    let is_off = !pool.spec.scale_down.enabled || pool.spec.pause.holds(Direction::Down, now);
-    is_off.then_some(UnsafeToRemove::ScaleDownOff)
-}
-
-/// Whether a pod's work is waited for: its pool says so, and the work has an end. What has none would be waited for in vain.
-fn is_waited_for(snapshot: &Snapshot, pod: u32, spec: &VmPoolSpec) -> bool {
-    let traits = &snapshot.class(snapshot.pod(pod).class).traits;
-    spec.scale_down.wait_for_completion && traits.finite && !traits.daemon && !traits.mirror
-}
-
-/// The pods that a removal would displace, if all of them may go.
-fn displaced(
-    snapshot: &Snapshot,
-    node: &NodeEntry,
-    spec: &VmPoolSpec,
-    budgets: &Budgets,
-    unheeded: &Unheeded<'_>,
-) -> Result<Vec<u32>, UnsafeToRemove> {
-    let mut displaces = Vec::new();
-    let mut spent: BTreeMap<usize, i64> = BTreeMap::new();
-    let name = |pod: &u32| (&snapshot.pod(*pod).namespace, &snapshot.pod(*pod).name);
-    let mut pods = node.pods.clone();
-    pods.sort_by(|a, b| name(a).cmp(&name(b)));
-    for number in pods {
-        let pod = snapshot.pod(number);
-        let class = snapshot.class(pod.class);
-        if class.traits.ballast {
-            return Err(UnsafeToRemove::ControlPlane);
-        }
-        if class.traits.daemon || class.traits.mirror || is_waited_for(snapshot, number, spec) {
-            continue;
-        }
-        displaces.push(number);
-        if pod.leaving {
-            continue;
-        }
-        let covering: Vec<usize> = covering(snapshot, pod.class).collect();
-        let mut block = unheeded.block(class, &node.name, !covering.is_empty(), &spec.scale_down);
-        if class.volumes.are_missed && !budgets.volumes_known {
-            block = block.or(Some(PodBlock::VolumeUnknown));
-        }
-        if covering.len() > 1 {
-            block = block.or(Some(PodBlock::SeveralBudgets));
-        }
-        for at in covering {
-            let spent = spent.entry(at).or_default();
-            *spent += 1;
-            if *spent > budgets.disruptions[at] {
-                block = block.or(Some(PodBlock::DisruptionBudget));
-            }
-        }
-        if let Some(why) = block {
-            let (pod, namespace) = (pod.name.clone(), pod.namespace.clone());
-            return Err(UnsafeToRemove::PodBlocks { pod, namespace, why });
-        }
-    }
-    Ok(displaces)
-}
-
-/// Numbers of the disruption budgets that cover a class.
-fn covering(snapshot: &Snapshot, class: u32) -> impl Iterator<Item = usize> {
-    let key = &snapshot.class(class).key;
-    let budgets = snapshot.budgets.values().enumerate();
-    budgets.filter(|(_, budget)| key.is_covered_by(budget)).map(|(at, _)| at)
-}
-
-/// Classes that removals may displace, once for each pod: what is on nodes that little would have to leave.
-pub(crate) fn displaceable(snapshot: &Snapshot) -> impl Iterator<Item = &Class> {
-    let pods = snapshot.lightly_used.iter().flat_map(|&slot| &snapshot.node(slot).pods);
-    pods.map(|&pod| snapshot.class(snapshot.pod(pod).class)).filter(|class| !class.traits.daemon)
-}
-
-/// What time says against the removal of a node that is not needed.
-fn not_yet(
-    pool: &PoolEntry,
-    node: &NodeEntry,
-    pace: &Pace,
-    price: Money,
-    now: Time,
-    since: Time,
-    lost: Span,
-) -> Option<UnsafeToRemove> {
-    let rules = &pool.spec.scale_down;
-    if let Some(until) = pace.last_added.map(|at| at + rules.cool_down).filter(|&until| now < until) {
-        return Some(UnsafeToRemove::CoolDown { until });
-    }
-    let boot = pace.boot;
-    let patience = match node.state {
-        BaseState::NotReady => rules.unready_after,
-        _ if rules.idle_after == Span::ZERO => Span::ZERO,
-        _ => rules.idle_after.max(boot.times(2)),
-    };
-    if now < since + patience {
-        return Some(UnsafeToRemove::TooSoon { at: since + patience });
-    }
-    if rules.payback { does_not_pay(pool, price, now.since(since), boot, lost) } else { None }
-}
-
-/// A node that has been idle for some time will, for want of better knowledge, stay so for as long again. What that saves
-/// must be worth stopping it, starting it again, and what is lost of the work that it displaces.
-fn does_not_pay(
-    pool: &PoolEntry,
-    price: Money,
-    idle: Span,
-    boot: Span,
-    lost: Span,
-) -> Option<UnsafeToRemove> {
-    let per_hour = price.as_f64() - pool.spec.price.stopped_per_hour.as_f64();
-    let saves = per_hour * idle.as_hours_f64();
-    let again = boot.as_hours_f64() + pool.spec.times.stop.as_hours_f64();
-    let costs = price.as_f64() * (again + lost.as_hours_f64());
-    let amount = |value: f64| Money::from_f64(value.max(0.0)).unwrap_or_default();
-    (price > Money::ZERO && saves < costs)
-        .then(|| UnsafeToRemove::DoesNotPay { saves: amount(saves), costs: amount(costs) })
-}
-
-/// The time that displaced pods lose together: each is away for a moment, and work that has an end begins anew. It counts at
-/// the price of the whole node, however little of it a pod takes: somebody waits for the work.
-fn lost(snapshot: &Snapshot, displaces: &[u32], now: Time) -> Span {
-    let of_one = |&number: &u32| {
-        let pod = snapshot.pod(number);
-        // What leaves by itself loses nothing by a removal; a service has nothing to begin anew.
-        let begins_anew = snapshot.class(pod.class).traits.finite && !pod.leaving;
-        let started = pod.started.filter(|_| begins_anew);
-        MOVE + started.map_or(Span::ZERO, |started| now.since(started))
-    };
-    displaces.iter().map(of_one).fold(Span::ZERO, |all, one| all + one)
-}
-
-/// What a displaced pod is away: a container whose image is at hand is placed and started within a few seconds. A hundred small
-/// pods keep their node for ten minutes longer by that; at a whole minute each it would be two hours, and nodes full of small
-/// services would never be emptied.
-const MOVE: Span = Span::from_secs(6);
-
-impl Budgets {
-    fn new(snapshot: &Snapshot, memory: &Memory, rooms: &Rooms, now: Time) -> Self {
-        let rules = &snapshot.policy.removal;
-        // What is on its way out is spent already; counted among the nodes as well it would widen the share that may go.
-        let staying = |room: &Room| room.size_before.saturating_sub(room.leaving);
-        let managed = rooms.pools.iter().map(staying).sum();
-        let spent = |window: Span, pool: Option<&Name>| {
-            let since = now - window;
-            let concerns = |name: &Name| pool.is_none_or(|pool| name == pool);
-            let removed =
-                memory.ledger.removed.iter().filter(|gone| gone.at > since && concerns(&gone.pool)).count();
-            removed as i64
-        };
-        let pools = snapshot.pools.iter().zip(&rooms.pools).map(|(pool, room)| {
-            let rule = pool.spec.budget.as_ref().unwrap_or(&rules.per_pool);
-            left(rule, staying(room), spent(rule.window, Some(&pool.name)))
-        });
-        let volumes = [ObjectKind::PersistentVolume, ObjectKind::PersistentVolumeClaim];
-        let mut budgets = Self {
-            pools: pools.collect(),
-            cluster: left(&rules.per_cluster, managed, spent(rules.per_cluster.window, None)),
-            disruptions: snapshot.budgets.values().map(|budget| budget.allows()).collect(),
-            volumes_known: volumes
-                .into_iter()
-                .all(|kind| snapshot.trouble(&Source::kubernetes(kind), now).is_none()),
-        };
-        for (_, pods) in still_to_leave(snapshot, memory) {
-            budgets.disrupt(snapshot, &pods);
-        }
-        budgets
-    }
-
-    fn bind(&self, pool: usize) -> Option<UnsafeToRemove> {
-        if self.pools[pool] <= 0 {
-            return Some(UnsafeToRemove::Budget { limit: Limit::PoolRemovalBudget });
-        }
-        (self.cluster <= 0).then_some(UnsafeToRemove::Budget { limit: Limit::ClusterRemovalBudget })
-    }
-
-    fn spend(&mut self, snapshot: &Snapshot, pool: usize, displaces: &[u32]) {
-        self.pools[pool] -= 1;
-        self.cluster -= 1;
-        self.disrupt(snapshot, displaces);
-    }
-
-    fn disrupt(&mut self, snapshot: &Snapshot, displaces: &[u32]) {
-        for &pod in displaces {
-            for at in covering(snapshot, snapshot.pod(pod).class).collect::<Vec<_>>() {
-                self.disruptions[at] -= 1;
-            }
-        }
-    }
-}
-
-/// What a budget still allows: its share of the nodes, at least one, less what was spent.
-fn left(budget: &RemovalBudget, nodes: u32, spent: i64) -> i64 {
-    let share = if budget.unlimited { budget.share } else { budget.share.min(CEILING) };
-    let allowed =
-        if share == Share::default() { 0 } else { share.of(u64::from(nodes) + spent as u64).max(1) };
-    i64::try_from(allowed).unwrap_or(i64::MAX) - spent
 }
